@@ -21,9 +21,9 @@ from bench.figure import BenchFailed
 from bench.running import largest_memory
 from gossamer.clock import SystemClock
 from gossamer.db.database import open_database
-from gossamer.export.formats import FORMATS
-from gossamer.export.make import Order, expected, make_file
-from gossamer.export.write import write_file
+from gossamer.exports.formats import FORMATS
+from gossamer.exports.make import Order, expected, make_file
+from gossamer.exports.write import write_file
 from gossamer.recipes.prospect.tables import RESULTS, TABLES
 from gossamer.store import jobs
 

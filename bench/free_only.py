@@ -22,18 +22,18 @@ import uvloop
 from bench.figure import BenchFailed, Figure
 from bench.meter import Part, cost_of_a_look, metered
 from bench.sample_web import Web, sample_web
-from gossamer.assembly import open_kit
+from gossamer.app import open_kit
+from gossamer.crawl import crawl_setup, outcome, request_budget, requester, visit
 from gossamer.db.schema import upgrade
 from gossamer.frontier import frontier
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.model.url import host_of
+from gossamer.runtime.worker import Shard
 from gossamer.settings import Settings
 from gossamer.settle import commit
 from gossamer.store import charges, counters, jobs, rung_stats
-from gossamer.work import courier, outcome, purse, visit, walks
-from gossamer.work.run import Shard
 
 OVERHEAD = 0.03  # of what a page costs without them
 _PAGES = 10  # per site
@@ -48,8 +48,8 @@ _LADDER: tuple[Part, ...] = (
     (frontier.Frontier, "_first_rung"),
     (outcome, "next_step"),
     (outcome.Outcomes, "_climb"),
-    (walks.Walks, "_begin"),
-    (walks, "outlets_of"),
+    (crawl_setup.Walks, "_begin"),
+    (crawl_setup, "outlets_of"),
     (commit, "_still_ours"),
     (commit.Climbs, "meet"),
     (commit.Climbs, "leaving"),
@@ -62,12 +62,12 @@ _MEMORY: tuple[Part, ...] = (
     (rung_stats, "of"),
 )
 _LEDGER: tuple[Part, ...] = (
-    (walks, "Purse"),
-    (purse.Purse, "take_charges"),
-    (purse.Purse, "put_aside"),
-    (purse.Purse, "pay"),
-    (courier, "_cost_of"),
-    (courier.Courier, "_put_aside"),
+    (crawl_setup, "Purse"),
+    (request_budget.Purse, "take_charges"),
+    (request_budget.Purse, "put_aside"),
+    (request_budget.Purse, "pay"),
+    (requester, "_cost_of"),
+    (requester.Courier, "_put_aside"),
     (frontier.Spending, "__init__"),
     (frontier.Spending, "read"),
     (frontier.Spending, "failed"),

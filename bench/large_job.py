@@ -15,9 +15,9 @@ from bench.product import ask_rows
 from bench.running import GOSSAMER, environment, run
 from bench.sample_web import Web, sample_web
 from gossamer.clock import SystemClock
+from gossamer.crawl.sweep import Sweeper
 from gossamer.db.database import SqliteDatabase
 from gossamer.store import counters
-from gossamer.work.sweep import Sweeper
 
 SITES = 50_000
 STATUS, SWEEP, PAUSE = 0.1, 0.2, 5.0  # seconds

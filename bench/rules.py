@@ -11,9 +11,9 @@ from bench.figure import Figure
 from bench.plain_web import plain_web
 from bench.server import hosts, serving
 from gossamer.analyze.rules import extract, read_rules
+from gossamer.crawl.extraction import Extraction, RuleSet
 from gossamer.model.document import Document, Response
 from gossamer.parse import parse_document
-from gossamer.work.extraction import Extraction, RuleSet
 
 VICTIM = 1_000.0  # milliseconds
 _JOBS = 6

@@ -19,7 +19,7 @@ from bench.large_home import fill_home
 from bench.running import environment, largest_memory, run
 from gossamer.clock import SystemClock
 from gossamer.db.database import open_database
-from gossamer.export.workbook import write_workbook
+from gossamer.exports.workbook import write_workbook
 from gossamer.recipes.base import Asked, Looks
 from gossamer.recipes.prospect import MATCH
 from gossamer.recipes.prospect.tables import RESULTS

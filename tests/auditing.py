@@ -2,13 +2,13 @@
 
 from uuid import UUID
 
+from gossamer.crawl.audit import AuditReport, audit
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.registry import RECIPES
 from gossamer.settle.step import Finished, HandBack, PageStep, Step
 from gossamer.store import jobs
-from gossamer.work.audit import AuditReport, audit
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
 

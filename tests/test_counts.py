@@ -23,7 +23,7 @@ SOURCES = {
         "    import_module(f'x')\n"
     ),
     "c/e.py": "from . import d\nfrom .. import c\n\n\ndef __getattr__(name: str) -> None: ...\n",
-    "assembly/app.py": "def __getattr__(name: str) -> None: ...\n",
+    "app/application.py": "def __getattr__(name: str) -> None: ...\n",
     "store/migrations/versions/0001.py": '"""Nobody reads it."""\n',
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gossamer import plugins
-from gossamer.assembly import open_app, open_kit
+from gossamer.app import open_app, open_kit
 from gossamer.errors import UserError
 from gossamer.model.registry import Registry, registry_of
 from gossamer.model.rungs import RUNGS

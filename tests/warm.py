@@ -24,7 +24,15 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 _ROOT = Path(__file__).parents[1]
-_LOADED = ("gossamer.cli", "gossamer.cli.commands", "gossamer.work", "gossamer.export", "gossamer.db", "gossamer.store")
+_LOADED = (
+    "gossamer.cli",
+    "gossamer.cli.commands",
+    "gossamer.crawl",
+    "gossamer.runtime",
+    "gossamer.exports",
+    "gossamer.db",
+    "gossamer.store",
+)
 # What the loader and the interpreter read when they start, and never again.
 _AT_THE_START = ("LD_", "PYTHON")
 _MOST = 1 << 20  # bytes of a request

@@ -13,7 +13,6 @@ from crawlee import ConcurrencySettings
 from crawlee.crawlers import ParselCrawler
 from crawlee.proxy_configuration import ProxyConfiguration
 from crawlee.storage_clients import MemoryStorageClient
-
 from work import VISIBLE_TEXT, Task, Totals, absolute
 
 AT_ONCE = 104

@@ -5,7 +5,6 @@ import scrapy
 from scrapy.crawler import CrawlerProcess
 from scrapy.linkextractors import LinkExtractor
 from scrapy_loopback import LoopbackResolver
-
 from work import VISIBLE_TEXT, Task, Totals, host_of
 
 SETTINGS = {

@@ -7,7 +7,6 @@ The spider remembers by itself which addresses it has seen, which spares Scrapy 
 import scrapy
 from scrapy.crawler import CrawlerProcess
 from scrapy_loopback import LoopbackResolver
-
 from work import VISIBLE_TEXT, Task, Totals, absolute
 
 SETTINGS = {

@@ -14,13 +14,13 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from gossamer.clock import Clock, SystemClock
+from gossamer.crawl.worker_deps import OpenRung
 from gossamer.fetch import Accept, Before, Fetcher, FetchError, Sink
 from gossamer.fetch.guard import ConnectRule
 from gossamer.fetch.http import HttpRung
 from gossamer.model.document import Request, Response
 from gossamer.model.rungs import RUNGS
 from gossamer.model.trouble import Trouble
-from gossamer.work.kit import OpenRung
 
 Script = Callable[[str], tuple[int, bytes] | Trouble]
 """What an address is answered with: a status and a page, or what goes wrong."""

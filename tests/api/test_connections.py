@@ -18,7 +18,7 @@ from gossamer.api.app import make_api
 from gossamer.api.connections import ConnectionLimits
 from gossamer.api.guarded import LONGEST_PARAMETER
 from gossamer.api.serve import listen, open_parts, server_config
-from gossamer.assembly import open_app
+from gossamer.app import open_app
 from gossamer.model.account import DEFAULT, Right
 from gossamer.settings import Settings
 

@@ -18,6 +18,7 @@ from gossamer.accounts import passwords
 from gossamer.accounts import service as account_service
 from gossamer.api.live import BEHIND, Follower, Live, TooSlow, Update
 from gossamer.clock import SystemClock
+from gossamer.crawl.remaining_work import Foresight
 from gossamer.db import tables
 from gossamer.db.database import open_database
 from gossamer.db.schema import ready_database
@@ -30,7 +31,6 @@ from gossamer.settle.commit import commit
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import events as event_rows
 from gossamer.store import jobs, visits
-from gossamer.work.ahead import Foresight
 from tests.api.conftest import Server, new_job
 from tests.conftest import AnyDatabase
 from tests.jobs import LEASE, done, make_job, tokens

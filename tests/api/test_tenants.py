@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 import gossamer.api
-from gossamer.work import housekeeping
+from gossamer.runtime import housekeeping
 from tests.api.conftest import Server, new_job
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server

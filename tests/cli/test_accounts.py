@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.accounts import queries as account_queries
 from gossamer.accounts.service import digest_of
-from gossamer.assembly import open_app
+from gossamer.app import open_app
 from gossamer.cli import accounts
 from gossamer.cli.here import LocalHome
 from gossamer.errors import UserError

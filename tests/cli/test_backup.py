@@ -20,8 +20,8 @@ from gossamer.db.backup import back_up, examine, opened, put_back, restore
 from gossamer.db.database import SqliteDatabase, open_database
 from gossamer.db.schema import HEAD, known_revisions, ready_database, upgrade
 from gossamer.errors import UserError
+from gossamer.runtime.home_lock import HomeLock
 from gossamer.store.reclaim import void_all
-from gossamer.work.home import HomeLock
 from tests.chaos.postgres import postgres_server
 from tests.jobs import make_job
 from tests.servers import program

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from sqlalchemy import update
 
-from gossamer.assembly import App, caps_of, open_app, prices_of
+from gossamer.app import App, caps_of, open_app, prices_of
 from gossamer.billing.bill import Bill, Method
 from gossamer.billing.reservations import Treasurer
 from gossamer.cli import costs, report
@@ -22,9 +22,10 @@ from gossamer.cli.job_show import show_list, show_status
 from gossamer.cli.job_summary import show_summary
 from gossamer.cli.spending import show_cost_report, show_spending
 from gossamer.cli.system import metrics
+from gossamer.crawl.audit import audit
 from gossamer.db.tables_money import budgets as rows
 from gossamer.errors import UserError
-from gossamer.export.asking import order_of, request_of
+from gossamer.exports.orders import order_of, request_of
 from gossamer.intake import control
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
@@ -42,7 +43,6 @@ from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import budgets, counters, exports, jobs, rung_stats
 from gossamer.store.jobs import pause_automatically
 from gossamer.store.result_rows import Rendered
-from gossamer.work.audit import audit
 from tests.jobs import settle, state_of
 from tests.ledger.purse import make_capped
 

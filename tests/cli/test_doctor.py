@@ -31,10 +31,10 @@ from gossamer.db.database import open_database
 from gossamer.db.schema import ready_database, upgrade
 from gossamer.errors import StorageAway
 from gossamer.model.alert import AlertKind
+from gossamer.runtime.home_lock import HomeLock, home_name
 from gossamer.settings import Settings
 from gossamer.store import alerts, events, workers
 from gossamer.store.slots import enter, leave
-from gossamer.work.home import HomeLock, home_name
 from tests.conftest import AnyDatabase
 from tests.fetch.loopback import Name, NameServer
 from tests.jobs import make_job
@@ -283,7 +283,7 @@ async def test_of_this_home_the_lock_tells_and_of_others_their_row(home: Path) -
 async def test_a_lock_that_outlived_its_runner_is_a_warning(home: Path) -> None:
     await make_home(home, "a.test")
     code = (
-        "import pathlib, subprocess, sys\nfrom gossamer.work.home import HomeLock\n"
+        "import pathlib, subprocess, sys\nfrom gossamer.runtime.home_lock import HomeLock\n"
         "lock = HomeLock(pathlib.Path(sys.argv[1])); lock.take()\n"
         "subprocess.Popen([sys.executable, '-c', 'input()'], pass_fds=(lock.fileno(),))"
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from gossamer.assembly import open_app
+from gossamer.app import open_app
 from gossamer.cli import estimates
 from gossamer.cli.here import LocalHome
 from gossamer.cli.job_show import show_status

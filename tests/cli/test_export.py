@@ -29,9 +29,9 @@ from gossamer.model.job import Job
 from gossamer.model.states import JobState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key
+from gossamer.runtime.home_lock import home_name
 from gossamer.settle.step import Finished, Step
 from gossamer.store import jobs
-from gossamer.work.home import home_name
 from tests.jobs import claim_all, done, make_job, settle
 from tests.stories.program import Terminal
 
@@ -320,7 +320,7 @@ def test_parquet_without_its_library_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
         "from gossamer.errors import UserError\n"
-        "from gossamer.export.formats import formats_named\n"
+        "from gossamer.exports.formats import formats_named\n"
         "try:\n    formats_named('parquet')\nexcept UserError as error:\n    print(error)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

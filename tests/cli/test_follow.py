@@ -3,14 +3,14 @@
 import asyncio
 from pathlib import Path
 
-from gossamer.assembly import open_app
+from gossamer.app import open_app
 from gossamer.cli.follow import Follower
 from gossamer.cli.screen import QuietScreen
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import JobState
+from gossamer.runtime.home_lock import HomeLock
 from gossamer.settings import Settings
 from gossamer.store import jobs
-from gossamer.work.home import HomeLock
 from tests.jobs import make_job
 
 REMARK = "8 of 31 sites block this address: slowing down"

@@ -10,9 +10,9 @@ import pytest
 
 from gossamer.cli.job_audit import audit_json, audit_lines
 from gossamer.cli.report import checkpoint_line
+from gossamer.crawl.audit import AuditReport, Check
 from gossamer.model.job import Checkpoint, CheckpointCause
 from gossamer.model.states import JobState
-from gossamer.work.audit import AuditReport, Check
 from tests.stories.program import Terminal
 
 JOB = UUID("01a1e31f-9c52-7603-a036-9088d9f0a182")

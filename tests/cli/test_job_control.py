@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.assembly import App, open_app
+from gossamer.app import App, open_app
 from gossamer.billing.reservations import Treasurer
 from gossamer.cli import job_control
 from gossamer.cli.here import LocalHome
@@ -15,11 +15,11 @@ from gossamer.model.job import Job
 from gossamer.model.money import Reservation
 from gossamer.model.page import Visit
 from gossamer.model.states import JobState
+from gossamer.runtime.home_lock import HomeLock
 from gossamer.settings import Settings
 from gossamer.settle.commit import commit
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import jobs, visits
-from gossamer.work.home import HomeLock
 from tests.jobs import claim_all, make_job
 
 At = tuple[App, Job, Visit]

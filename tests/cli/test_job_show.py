@@ -7,7 +7,7 @@ import orjson
 import pytest
 from sqlalchemy import update
 
-from gossamer.assembly import open_app
+from gossamer.app import open_app
 from gossamer.cli.here import LocalHome
 from gossamer.cli.job_show import asked_for, show_list, show_pages, show_status
 from gossamer.db import tables

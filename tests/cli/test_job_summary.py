@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 from sqlalchemy import update
 
-from gossamer.assembly import open_app
+from gossamer.app import open_app
 from gossamer.cli.here import LocalHome
 from gossamer.cli.job_summary import screen, show_summary
 from gossamer.clock import SystemClock
@@ -32,7 +32,7 @@ from gossamer.settings import Settings
 from gossamer.store import jobs
 from tests import warm
 from tests.conftest import AnyDatabase
-from tests.export.matches import job_with, match
+from tests.exports.matches import job_with, match
 from tests.jobs import make_job
 
 ROWS = [

@@ -23,7 +23,7 @@ from gossamer.db.transactions import Tx
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.retention import queries as retention_queries
-from tests.retain.finished import finished_job
+from tests.retention.finished import finished_job
 from tests.stories.program import LONGEST, Terminal
 
 

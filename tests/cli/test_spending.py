@@ -6,7 +6,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from gossamer.assembly import open_app
+from gossamer.app import open_app
 from gossamer.cli.here import LocalHome
 from gossamer.cli.spending import balance_lines, show_spending
 from gossamer.questions import spending

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from gossamer.assembly import App, open_app
+from gossamer.app import App, open_app
 from gossamer.cli.export import ExportOptions, export_files
 from gossamer.cli.here import LocalHome
 from gossamer.cli.history import show_explanation
@@ -15,6 +15,7 @@ from gossamer.cli.home import Home
 from gossamer.cli.job_results import show_results
 from gossamer.cli.job_show import show_status
 from gossamer.cli.retention import forget_mentions
+from gossamer.crawl.audit import audit
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
@@ -22,8 +23,7 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.questions.conditions import Conditions
 from gossamer.settings import Settings
-from gossamer.work.audit import audit
-from tests.retain.finished import finished_job
+from tests.retention.finished import finished_job
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from gossamer.billing.prices import PriceList
 from gossamer.clock import FrozenClock
+from gossamer.crawl.sweep import Sweeper
 from gossamer.db import tables
 from gossamer.db import tables_money as t
 from gossamer.db.tables import visits
@@ -24,7 +25,6 @@ from gossamer.settle.commit import commit
 from gossamer.settle.step import Step
 from gossamer.store import alerts, budgets, charges, jobs, reservations
 from gossamer.store.budgets import PaidRequest
-from gossamer.work.sweep import Sweeper
 from tests.conftest import AnyDatabase
 from tests.heard import statements
 from tests.jobs import LEASE, claim_all, done, make_job, settle, state_of

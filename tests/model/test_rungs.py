@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from gossamer.assembly import start_log
+from gossamer.app import start_log
 from gossamer.fetch.forward_proxy import Permit
 from gossamer.fetch.providers.base import Books, Wish
 from gossamer.logging import get_logger

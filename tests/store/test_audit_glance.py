@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Column, Executable, Integer, Table, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError, StatementError
 
+from gossamer.crawl.audit import audit_now
 from gossamer.db.tables import checkpoints, counters, jobs, pages, records, sites, visits
 from gossamer.db.tables_money import budgets, charges, expenses, reservations
 from gossamer.db.transactions import Tx
@@ -21,7 +22,6 @@ from gossamer.recipes.registry import RECIPES
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store.audit import is_whole
 from gossamer.store.budgets import open_job
-from gossamer.work.audit import audit_now
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
 

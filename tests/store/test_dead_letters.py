@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from gossamer.clock import SystemClock
+from gossamer.crawl.audit import audit
 from gossamer.db.database import PostgresDatabase
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
@@ -18,7 +19,6 @@ from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.step import HandOver, PageStep, Step
 from gossamer.store import alerts, counters, dead_letters, events, jobs, pages, reclaim, sites
-from gossamer.work.audit import audit
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
 

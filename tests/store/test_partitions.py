@@ -12,6 +12,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from gossamer.clock import SystemClock
+from gossamer.crawl.sweep import Months
 from gossamer.db import partitions
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.db.migrations.partitioning import partition
@@ -24,9 +25,8 @@ from gossamer.retention import queries as retention_queries
 from gossamer.retention.classes import Terms
 from gossamer.retention.service import Retainer
 from gossamer.store import alerts, events, jobs, result_rows
-from gossamer.work.months import Months
 from tests.partitioned import Unbound, unbound, watch
-from tests.retain.finished import finished_job, rows_of
+from tests.retention.finished import finished_job, rows_of
 from tests.store.former_rows import JOB, fill
 from tests.store.former_rows import rows_of as former_rows
 

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from sqlalchemy import delete, insert, update
 
+from gossamer.crawl.remaining_work import Foresight
 from gossamer.db import tables, tables_money
 from gossamer.db.transactions import Tx
 from gossamer.model.ids import new_id
 from gossamer.model.job import Progress
 from gossamer.model.money import Amount, Cap
 from gossamer.store import budgets, counters, jobs, pace
-from gossamer.work.ahead import Foresight
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
 

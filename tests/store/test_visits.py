@@ -11,8 +11,8 @@ from gossamer.clock import SystemClock
 from gossamer.db.database import PostgresDatabase
 from gossamer.db.tables import visits as visit_rows
 from gossamer.db.transactions import Tx
-from gossamer.issuing.deal import issue
 from gossamer.model.states import JobState, SiteState, VisitState
+from gossamer.runtime.deal import issue
 from gossamer.store import counters, events, jobs, reclaim, sites, visits
 from gossamer.store.visit_transitions import Ending, end
 from tests.conftest import AnyDatabase

@@ -15,20 +15,20 @@ from uuid import UUID
 
 import pytest
 
-from gossamer.assembly import open_kit
+from gossamer.app import open_kit
 from gossamer.cli import report
+from gossamer.crawl.ip_block import AddressWatch, Thresholds
+from gossamer.crawl.sweep import Sweeper
+from gossamer.crawl.worker_deps import Kit
 from gossamer.db.schema import upgrade
 from gossamer.intake import control
 from gossamer.intake.submit import submit
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.states import JobState
+from gossamer.runtime.worker import Shard
 from gossamer.settings import Settings
 from gossamer.store import counters, events, jobs
-from gossamer.work.address import AddressWatch, Thresholds
-from gossamer.work.kit import Kit
-from gossamer.work.run import Shard
-from gossamer.work.sweep import Sweeper
 
 SITES = 40
 SPACING = 0.12  # seconds
@@ -151,7 +151,7 @@ async def test_a_job_that_many_sites_block_says_so_slows_down_and_pauses(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     web = Web({_host(number) for number in range(SITES) if number % 10 in (2, 5, 8)})
-    with caplog.at_level(logging.INFO, "gossamer.work.brake"):
+    with caplog.at_level(logging.INFO, "gossamer.crawl.ip_block"):
         async with _kit(tmp_path, web) as kit:
             job_id = await _submit(kit)
             async with _working(kit, QUICK):
@@ -177,7 +177,7 @@ async def test_a_job_that_many_sites_block_says_so_slows_down_and_pauses(
             started, *then = [event.kind for event in await _history(kit, job_id, *steps)]
             assert started == "job.running"
             assert then == list(steps)
-    logged = [record.getMessage() for record in caplog.records if record.name == "gossamer.work.brake"]
+    logged = [record.getMessage() for record in caplog.records if record.name == "gossamer.crawl.ip_block"]
     assert ["'address.blocked'" in logged[0], "'address.still_blocked'" in logged[1], len(logged)] == [True, True, 2]
 
 

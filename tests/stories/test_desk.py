@@ -14,11 +14,11 @@ from gossamer.db.database import open_database
 from gossamer.db.schema import upgrade
 from gossamer.model.export import ExportRequest, ExportState
 from gossamer.store import exports
+from tests.runtime.test_background_slots import FILES_AT_WORK, most_at_once, note_down
+from tests.runtime.test_exporting import job_with_matches
 from tests.servers import RedisServer
 from tests.stories.cluster import instance
 from tests.stories.program import Terminal
-from tests.work.test_desk import FILES_AT_WORK, most_at_once, note_down
-from tests.work.test_exporting import job_with_matches
 
 FILES, LIMIT = 12, 2
 

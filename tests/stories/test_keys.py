@@ -8,8 +8,8 @@ from pathlib import Path
 from gossamer_sandbox.providers import emulate
 from gossamer_sandbox.providers.storms import Kind, Storm
 from gossamer_sandbox.web import serve
+from tests.crawl.test_paid_rungs import WEB, opened_by_scripts
 from tests.stories.program import Terminal
-from tests.work.test_paid_rungs import WEB, opened_by_scripts
 
 # As providers hand them out; one has characters that an address spells otherwise.
 BEE = "BEE5Q2V8L1ZK7XJ4N9T3W6R0P8Y2H5D1"

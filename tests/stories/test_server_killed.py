@@ -12,8 +12,8 @@ import pytest
 
 from tests.api.conftest import Server, second_server, server
 from tests.api.town import town
-from tests.deliver.listener import Listener
 from tests.stories.program import Terminal
+from tests.webhooks.listener import Listener
 
 ARGUMENTS = ("--processes", "1")
 BATCH = [f"http://shop{number}.town/lamp" for number in range(30)] + [

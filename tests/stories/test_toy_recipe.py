@@ -17,8 +17,9 @@ import psutil
 import pytest
 from sqlalchemy import select
 
-from gossamer.assembly import open_app
+from gossamer.app import open_app
 from gossamer.clock import SystemClock
+from gossamer.crawl.audit import audit
 from gossamer.db import tables
 from gossamer.db.database import open_database
 from gossamer.intake.control import find_job, retry_failed
@@ -28,7 +29,6 @@ from gossamer.model.states import JobState, Phase
 from gossamer.recipes.base import Recipe
 from gossamer.settings import Settings
 from gossamer.store import conclusions, counters, exports, jobs
-from gossamer.work.audit import audit
 from tests.api.conftest import server
 from tests.conftest import AnyDatabase
 from tests.servers import RedisServer

@@ -16,11 +16,11 @@ from gossamer_sandbox.providers.wire import Answer, Request, json_answer
 from gossamer_sandbox.web import serve
 from gossamer_sandbox.web.visitors import JS
 from tests.api.conftest import server
+from tests.crawl.test_paid_rungs import WEB, opened_by_scripts
 from tests.servers import RedisServer
 from tests.stories.cluster import Rows, instance
 from tests.stories.program import Terminal
 from tests.stories.test_keys import written
-from tests.work.test_paid_rungs import WEB, opened_by_scripts
 
 KEY = "toy-c0ffee5d41402abc4b2a76b9719d911017"
 PLUGIN = {

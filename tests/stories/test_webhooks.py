@@ -16,10 +16,10 @@ from gossamer.clock import SystemClock
 from gossamer.db.database import open_database
 from gossamer.model.money import ACCOUNT
 from gossamer.webhooks import service as webhook_service
-from tests.deliver.listener import Listener
 from tests.servers import RedisServer
 from tests.stories.cluster import Rows, instance
 from tests.stories.program import Terminal, Web, finish, kill, quick_web
+from tests.webhooks.listener import Listener
 
 ARGUMENTS = ("--sites", "3", "--seed", "3", "--nasty", "0", "--size-min", "4", "--size-max", "6")
 

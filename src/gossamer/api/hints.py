@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from gossamer.errors import UserError
-from gossamer.export.formats import FORMATS
+from gossamer.exports.formats import FORMATS
 
 _HINTS: Mapping[str, str] = {
     "budget.spent": 'POST /v1/jobs/ID/resume with a higher limit, like {"LIMIT": 5000}, or take what there is '

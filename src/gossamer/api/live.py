@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.api import views
+from gossamer.crawl.remaining_work import Foresight
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError, StorageAway
@@ -18,7 +19,6 @@ from gossamer.model.states import OVER, JobState
 from gossamer.store import counters, events, jobs, visits
 from gossamer.store.account_jobs import AccountScopedDatabase, NotTheirs
 from gossamer.store.events import Line
-from gossamer.work.ahead import Foresight
 
 EVERY = 0.25  # seconds between two updates of a job at least
 PASSING = 5.0  # and between two that bring nothing but another speed, or another estimate

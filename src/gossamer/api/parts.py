@@ -14,12 +14,12 @@ from gossamer.api.limits import Rates
 from gossamer.api.live import Live
 from gossamer.api.remembered import Remembered
 from gossamer.api.vitals import Vitals
-from gossamer.assembly import App
+from gossamer.app import App
+from gossamer.crawl.express import Express
+from gossamer.crawl.sitemap_import import ListingReaders
 from gossamer.model.account import Quota, credit_prices
 from gossamer.model.export import Export
 from gossamer.recipes.base import Recipe
-from gossamer.work.express import Express
-from gossamer.work.listed_pages import ListingReaders
 
 _LISTINGS = 2  # files of sitemaps that are read at a time
 

@@ -15,8 +15,8 @@ from gossamer.api.codes import FILES, declared
 from gossamer.api.guarded import ReadAgain
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.errors import UserError
-from gossamer.export.asking import Wish
-from gossamer.export.formats import formats_named
+from gossamer.exports.formats import formats_named
+from gossamer.exports.orders import Wish
 from gossamer.model.export import Export
 from gossamer.model.fields import Strict
 from gossamer.model.job import Job

@@ -25,15 +25,15 @@ from gossamer.api.remembered import Remembered
 from gossamer.api.vitals import Vitals
 from gossamer.api.wire import Wire
 from gossamer.api.worker import HomeWorker
-from gossamer.assembly import App, installation_secret, open_counts
+from gossamer.app import App, installation_secret, open_counts
 from gossamer.db.health import working_home
 from gossamer.errors import UserError
 from gossamer.gate.local import MemoryPlaces
 from gossamer.logging import get_logger
 from gossamer.model.account import DEFAULT
-from gossamer.work.housekeeping import FileMaker, Housekeeper
-from gossamer.work.member import CLUSTER
-from gossamer.work.services import Where, run_services
+from gossamer.runtime.cluster_worker import CLUSTER
+from gossamer.runtime.housekeeping import FileMaker, Housekeeper
+from gossamer.runtime.services import Where, run_services
 
 _BACKLOG = 2_048
 _SWITCH = 0.001  # seconds after which a thread that computes lets the loop go on

@@ -22,6 +22,7 @@ from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.scrape import Url, Urls, Wanted
 from gossamer.api.streams import FOLLOWER, EventStream
 from gossamer.api.tenant import Tenant
+from gossamer.crawl.sitemap_import import Listed
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
 from gossamer.intake.limits import cap_of
@@ -30,7 +31,6 @@ from gossamer.model.money import MEGABYTE
 from gossamer.model.rungs import DIRECT, FIRECRAWL, RUNGS
 from gossamer.model.states import OVER, JobState
 from gossamer.store.account_jobs import NotTheirs
-from gossamer.work.listed_pages import Listed
 
 router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"], route_class=ReadAgain)
 

@@ -14,19 +14,20 @@ from gossamer.accounts import service as account_service
 from gossamer.accounts.service import NewKey
 from gossamer.api.cursors import Cursors
 from gossamer.api.tenant_webhooks import TenantWebhooks
-from gossamer.assembly import App
+from gossamer.app import App
+from gossamer.crawl.express import Express
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
-from gossamer.export.asking import Wish, request_of
+from gossamer.exports.orders import Wish, request_of
 from gossamer.intake import control, limits
 from gossamer.intake.estimate import Asked, Forecast, forecast
 from gossamer.intake.submit import Submitted, request_again, submit_once
 from gossamer.model.account import Account, ApiKey, Bill, Quota, Right
 from gossamer.model.export import RESULT, Export
+from gossamer.model.express_slot import Seat
 from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.mention import Mention
 from gossamer.model.money import Budget, Cap
-from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of_url
 from gossamer.recipes import page_results
@@ -38,7 +39,6 @@ from gossamer.store import account_jobs, accounts, budgets, counters, exports, j
 from gossamer.store.account_jobs import AccountScopedDatabase, NotTheirs
 from gossamer.store.given_pages import Listing, ScrapedPage
 from gossamer.store.records import Failure, Failures
-from gossamer.work.express import Express
 
 _FEW = 10  # pages of a scrape, which are read before anybody could say when
 

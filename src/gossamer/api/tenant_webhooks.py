@@ -7,7 +7,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from gossamer.assembly import App, key_seals, open_poster
+from gossamer.app import App, key_seals, open_poster
 from gossamer.model.webhook import Delivery, DeliveryState, Endpoint, EventType
 from gossamer.webhooks import service as webhook_service
 from gossamer.webhooks.service import Made

@@ -3,11 +3,11 @@
 import asyncio
 from contextlib import suppress
 
-from gossamer.assembly import App
+from gossamer.app import App
+from gossamer.crawl.express import Express
 from gossamer.errors import GossamerError
 from gossamer.logging import get_logger
-from gossamer.work.express import Express
-from gossamer.work.runner import Runner
+from gossamer.runtime.runner import Runner
 
 _LOOK = 1.0  # seconds after which a home that somebody else works is looked at again
 _AGAIN = 5.0  # and after which one is tried again that could not be worked

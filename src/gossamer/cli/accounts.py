@@ -7,7 +7,7 @@ from typing import Any
 from gossamer.accounts import passwords
 from gossamer.accounts import queries as account_queries
 from gossamer.accounts import service as account_service
-from gossamer.assembly import App
+from gossamer.app import App
 from gossamer.cli import formatting, prompts, tables
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json

@@ -9,17 +9,17 @@ from urllib.parse import urlsplit
 
 import typer
 
-from gossamer.assembly import database_url
+from gossamer.app import database_url
 from gossamer.cli import prompts
 from gossamer.cli.runtime import say, say_json
 from gossamer.clock import SystemClock
 from gossamer.db.backup import Copy, back_up, examine, restore
 from gossamer.db.schema import HEAD, refuse_newer, shown, upgrade_database
 from gossamer.errors import UserError
+from gossamer.runtime import shutdown_note
+from gossamer.runtime.home_lock import HomeLock
 from gossamer.settings import Settings, read_settings
 from gossamer.store.reclaim import void_all
-from gossamer.work import surrender
-from gossamer.work.home import HomeLock
 
 
 def upgrade_here(*, as_json: bool) -> None:
@@ -70,7 +70,7 @@ def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
         )
     try:
         done = asyncio.run(restore(file, place, kept, SystemClock(), void_all))
-        surrender.forget(settings.home)
+        shutdown_note.forget(settings.home)
     finally:
         lock.release()
     if as_json:

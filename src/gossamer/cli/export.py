@@ -16,9 +16,9 @@ from gossamer.cli.home import Home
 from gossamer.cli.main import FAILED
 from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
-from gossamer.export.asking import Wish, table_named
-from gossamer.export.formats import format_of_file, formats_named
-from gossamer.export.make import Order
+from gossamer.exports.formats import format_of_file, formats_named
+from gossamer.exports.make import Order
+from gossamer.exports.orders import Wish, table_named
 from gossamer.intake.targets import read_exclusions
 from gossamer.model.export import Export, ExportState
 from gossamer.model.ids import short

@@ -13,9 +13,9 @@ from gossamer.cli import formatting, retention_notice
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
-from gossamer.export.asking import file_name
-from gossamer.export.make import Order
-from gossamer.export.write import write_file, write_stream
+from gossamer.exports.make import Order
+from gossamer.exports.orders import file_name
+from gossamer.exports.write import write_file, write_stream
 from gossamer.model.states import OVER
 from gossamer.questions.files import exportable
 from gossamer.recipes.base import plural_form

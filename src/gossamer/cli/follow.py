@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 from uuid import UUID
 
-from gossamer.assembly import App
+from gossamer.app import App
 from gossamer.cli import formatting
 from gossamer.cli.screen import Screen
 from gossamer.db.health import working_home
@@ -15,9 +15,9 @@ from gossamer.intake import control
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
+from gossamer.runtime.cluster_worker import CLUSTER
+from gossamer.runtime.runner import Runner
 from gossamer.store import counters, exports, jobs, outbox, reservations, visits
-from gossamer.work.member import CLUSTER
-from gossamer.work.runner import Runner
 
 _LOOK = 0.25  # seconds between looks at the rows
 _FOR_FILES = 60.0  # seconds to wait for automatic exports

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
-from gossamer.assembly import App, log_path
+from gossamer.app import App, log_path
 from gossamer.cli.lazy import lazy_module
 from gossamer.intake import control
 from gossamer.intake.control import Retried
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gossamer.cli import follow, probing, traces
     from gossamer.cli.screen import Screen
     from gossamer.cli.traces import Traces
-    from gossamer.export import asking, make
-    from gossamer.export.make import Order
+    from gossamer.exports import make, orders
+    from gossamer.exports.make import Order
     from gossamer.intake import estimate, submit
     from gossamer.intake.estimate import Forecast
     from gossamer.intake.submit import Submitted
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from gossamer.retention import service
 else:
     # Only few commands need one of these.
-    asking = lazy_module("gossamer.export.asking")
+    orders = lazy_module("gossamer.exports.orders")
     service = lazy_module("gossamer.retention.service")
     estimate = lazy_module("gossamer.intake.estimate")
     follow = lazy_module("gossamer.cli.follow")
-    make = lazy_module("gossamer.export.make")
+    make = lazy_module("gossamer.exports.make")
     probing = lazy_module("gossamer.cli.probing")
     submit = lazy_module("gossamer.intake.submit")
     traces = lazy_module("gossamer.cli.traces")
@@ -112,9 +112,9 @@ class LocalHome:
         self.app.lock.release()
         return True
 
-    async def order_files(self, job: Job, orders: "Sequence[Order]") -> list[UUID]:
-        wanted = [asking.request_of(order) for order in orders]
-        return [one.id for one in await self._database.write(exports.add, job.id, wanted, self.app.shelf().owner)]
+    async def order_files(self, job: Job, wanted: "Sequence[Order]") -> list[UUID]:
+        requests = [orders.request_of(order) for order in wanted]
+        return [one.id for one in await self._database.write(exports.add, job.id, requests, self.app.shelf().owner)]
 
     def let_files_be_made(self) -> None:
         """Leave it to the runner of this home, or start a process that ends with the last file."""

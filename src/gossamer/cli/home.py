@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     # Imports for types only: commands load what they need.
     from gossamer.cli.screen import Screen
     from gossamer.cli.traces import Traces
-    from gossamer.export.make import Order
+    from gossamer.exports.make import Order
     from gossamer.intake.control import Retried
     from gossamer.intake.estimate import Forecast
     from gossamer.intake.submit import Submitted

@@ -10,12 +10,12 @@ from gossamer.cli import formatting, tables
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.cli.tables import GAP, fit, table
+from gossamer.crawl.audit import AuditReport, Check
 from gossamer.history.manners import DomainManners
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
 from gossamer.questions.proofs import audited, politeness
-from gossamer.work.audit import AuditReport, Check
 
 NOT_CLEAN = 1  # exit code
 _SUMS = ("pages", "domains")  # checks in which the first figure is the sum of the others

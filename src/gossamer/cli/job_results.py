@@ -18,7 +18,7 @@ from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.cli.tables import GAP, fit, table
 from gossamer.clock import iso
-from gossamer.export.paging import Where
+from gossamer.exports.paging import Where
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER

@@ -12,8 +12,8 @@ from gossamer.cli import costs, formatting, job_audit, tables
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
-from gossamer.export.report_page import report_page
-from gossamer.export.write import write_file
+from gossamer.exports.report_page import report_page
+from gossamer.exports.write import write_file
 from gossamer.history.manners import DomainManners
 from gossamer.intake.targets import read_exclusions
 from gossamer.model.ids import short

@@ -15,7 +15,7 @@ from gossamer.cli.home import Home
 from gossamer.cli.main import FAILED
 from gossamer.cli.screen import QuietScreen, Screen, choose_screen
 from gossamer.errors import UserError
-from gossamer.export.write import write_file, write_stream
+from gossamer.exports.write import write_file, write_stream
 from gossamer.intake.addresses import AddressList, read_address_file, read_addresses
 from gossamer.intake.ladders import choose_ladder
 from gossamer.intake.limits import cap_of

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from gossamer.assembly import App, open_kit
+from gossamer.app import App, open_kit
 from gossamer.cli import formatting
 from gossamer.cli.runtime import say
 from gossamer.client import ClientError
 from gossamer.client.answers import Failure, JobStatus
+from gossamer.crawl.probe import Probe, choose
 from gossamer.intake.estimate import Asked, not_known
 from gossamer.judge.rung_stats import lesson
 from gossamer.model.job import Probed, Target
@@ -20,7 +21,6 @@ from gossamer.model.url import domain_of
 from gossamer.questions.submitting import Walk, unmet
 from gossamer.recipes.scrape import SCRAPE
 from gossamer.store import estimates
-from gossamer.work.probe import Probe, choose
 
 if TYPE_CHECKING:
     from gossamer.cli.there import RemoteHome

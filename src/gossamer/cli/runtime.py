@@ -14,12 +14,12 @@ from gossamer.cli.servers import Login, chosen_login
 from gossamer.settings import Settings, not_a_setting, read_settings
 
 if TYPE_CHECKING:
-    from gossamer import assembly
-    from gossamer.assembly import App
+    from gossamer import app as application
+    from gossamer.app import App
     from gossamer.cli import here, there
 else:
     # A command needs either those for this machine or those for a server.
-    assembly = lazy_module("gossamer.assembly")
+    application = lazy_module("gossamer.app")
     here = lazy_module("gossamer.cli.here")
     there = lazy_module("gossamer.cli.there")
 
@@ -53,10 +53,10 @@ def _here(settings: Settings, work: Callable[[Home], Coroutine[Any, Any, int | N
 
 def _open(settings: Settings, work: Callable[["App"], Coroutine[Any, Any, int]], *, may_be_older: bool = False) -> int:
     async def whole() -> int:
-        async with assembly.open_app(settings, may_be_older=may_be_older) as app:
+        async with application.open_app(settings, may_be_older=may_be_older) as app:
             return await work(app)
 
-    assembly.start_log(settings)
+    application.start_log(settings)
     return asyncio.run(whole())
 
 

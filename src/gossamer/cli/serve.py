@@ -8,7 +8,7 @@ import uvloop
 
 from gossamer.api.development import development_on, take_samples
 from gossamer.api.serve import serve
-from gossamer.assembly import open_app, start_log
+from gossamer.app import open_app, start_log
 from gossamer.cli.command_group import as_called
 from gossamer.cli.runtime import say
 from gossamer.settings import idle_variables, not_a_setting, read_settings

@@ -17,7 +17,7 @@ from gossamer.cli.servers import Login, print_server
 from gossamer.client import AsyncClient, ClientError, ServerError, TooManyRequests, Unreachable
 from gossamer.client.answers import Export
 from gossamer.errors import GossamerError, UserError
-from gossamer.export.make import Order
+from gossamer.exports.make import Order
 from gossamer.intake.control import Retried
 from gossamer.intake.estimate import Forecast
 from gossamer.intake.submit import Submitted

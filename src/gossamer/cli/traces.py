@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from gossamer.assembly import App
+from gossamer.app import App
 from gossamer.blobs.seam import BlobsAway
 from gossamer.client import AsyncClient
 from gossamer.client.answers import Forgotten

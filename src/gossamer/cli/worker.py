@@ -6,11 +6,11 @@ import sys
 
 import typer
 
-from gossamer.assembly import lanes_here, start_log
+from gossamer.app import lanes_here, start_log
 from gossamer.cli.command_group import as_called
-from gossamer.cluster import check, check_lanes, open_instance, read_lanes
 from gossamer.model.rungs import Lane
 from gossamer.settings import idle_variables, not_a_setting, read_settings
+from gossamer.worker.cluster import check, check_lanes, open_instance, read_lanes
 
 
 def run_worker(lanes: str | None, concurrency: int, processes: int) -> None:

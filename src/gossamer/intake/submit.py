@@ -20,13 +20,13 @@ from gossamer.errors import UserError
 from gossamer.intake.limits import admit
 from gossamer.intake.typed_id import SHORTEST, looks_like_id
 from gossamer.model.asked import asked_page, rung_named
+from gossamer.model.express_slot import Seat
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Extent, Given, Job, JobRequest, Priority, Target
 from gossamer.model.money import Cap
 from gossamer.model.recipe import Bound
 from gossamer.model.record import Follow
 from gossamer.model.rungs import HOME_LANE, Rung
-from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.model.url import domain_of, site_of_url
 from gossamer.store import budgets, estimates, given_pages, jobs, openings, queue, sites, usage, visits

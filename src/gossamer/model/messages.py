@@ -141,7 +141,7 @@ ALERTS: Mapping[str, str] = {
         "The rows of job {job} do not add up: {found}. Its results may be incomplete: see 'gossamer job audit {job}'."
     ),
 }
-"""What an alert says; the kinds of `AlertKind`, but for `address`, whose sentence is in work/brake.py."""
+"""What an alert says; the kinds of `AlertKind`, but for `address`, whose sentence is in crawl/ip_block.py."""
 
 
 def slow_job_sentence(job: str, before: int, now: int, things: str) -> str:

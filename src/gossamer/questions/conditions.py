@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from shlex import quote
 
 from gossamer.errors import UserError
-from gossamer.export.paging import Where
+from gossamer.exports.paging import Where
 from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.ids import short
 from gossamer.model.job import Job

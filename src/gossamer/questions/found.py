@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gossamer.db.database import Database
-from gossamer.export.asking import table_named
-from gossamer.export.paging import Page, Where, read_page
+from gossamer.exports.orders import table_named
+from gossamer.exports.paging import Page, Where, read_page
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import FOR_PEOPLE

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from gossamer.crawl.audit import AuditReport, audit
 from gossamer.db.database import Database
 from gossamer.errors import UserError
 from gossamer.history.manners import DomainManners
@@ -18,7 +19,6 @@ from gossamer.questions.view import View
 from gossamer.recipes.base import Asked
 from gossamer.recipes.overview import Overview, PageSummary, ScreenSummary, SummaryAnswer
 from gossamer.store import budgets
-from gossamer.work.audit import AuditReport, audit
 
 
 @dataclass(frozen=True, slots=True)

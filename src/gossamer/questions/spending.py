@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
 
-from gossamer.assembly import App, provider_desk, provider_rungs
+from gossamer.app import App, provider_desk, provider_rungs
 from gossamer.billing.prices import PriceList
 from gossamer.db.transactions import Tx
 from gossamer.fetch.providers import Account, Unread

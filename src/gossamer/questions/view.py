@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from gossamer.accounts import queries as account_queries
-from gossamer.assembly import App
+from gossamer.app import App
 from gossamer.billing.prices import PriceList
 from gossamer.clock import SteadyClock
 from gossamer.db.database import Database

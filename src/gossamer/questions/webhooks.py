@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from gossamer.assembly import key_seals, open_poster
+from gossamer.app import key_seals, open_poster
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id

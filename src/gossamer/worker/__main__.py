@@ -13,19 +13,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from gossamer.assembly import App, open_app, open_kit, start_log
+from gossamer.app import App, open_app, open_kit, start_log
 from gossamer.clock import SteadyClock
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.logging import bound, get_logger
 from gossamer.model.ids import short
 from gossamer.model.states import JobState
+from gossamer.runtime.process_pool import NO_DATABASE
 from gossamer.settings import Settings, read_settings
 from gossamer.store import exports, jobs, outbox
-from gossamer.work.crew import NO_DATABASE
 from gossamer.worker.memory import give_back_memory, keep_memory
 
 if TYPE_CHECKING:
-    from gossamer.work.run import Shard
+    from gossamer.runtime.worker import Shard
 
 # So many new objects before the collector of cycles looks at them, and so many looks before it looks at older ones.
 _CYCLES = (50_000, 5, 5)
@@ -116,7 +116,7 @@ async def _run_shard(
     pulse: Callable[[], None],
     line: socket.socket | None,
 ) -> None:
-    from gossamer.work.run import Shard, worker_name
+    from gossamer.runtime.worker import Shard, worker_name
 
     number, of = (int(part) for part in shard.split("/"))
     with bound(worker=f"w-{number}"):
@@ -137,8 +137,8 @@ def _look_less_for_cycles() -> None:
 async def _run_member(
     settings: Settings, shard: str, host: str, lanes: str, pool: int, pulse: Callable[[], None]
 ) -> None:
-    from gossamer.cluster import open_member, read_lanes
-    from gossamer.work.run import worker_name
+    from gossamer.runtime.worker import worker_name
+    from gossamer.worker.cluster import open_member, read_lanes
 
     number = int(shard.partition("/")[0])
     with bound(worker=f"w-{number}"):
@@ -205,7 +205,7 @@ async def _make_exports(settings: Settings) -> None:
 
 
 async def _conclude(settings: Settings, job_id: UUID, token: UUID) -> None:
-    from gossamer.work.conclusion import Concluding, Task
+    from gossamer.runtime.conclusion import Concluding, Task
 
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from gossamer.assembly import start_log
+from gossamer.app import start_log
 from gossamer.billing.prices import usual_prices
 from gossamer.fetch import FetchError, ProviderBusy, ProviderTrouble
 from gossamer.fetch.errors import ProxyAway

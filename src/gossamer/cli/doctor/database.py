@@ -5,16 +5,16 @@ import os
 from datetime import timedelta
 from pathlib import Path
 
-from gossamer.assembly import database_url
+from gossamer.app import database_url
 from gossamer.cli import formatting
 from gossamer.cli.doctor.finding import Finding, fail, ok, warn
 from gossamer.clock import SystemClock
 from gossamer.db import health
 from gossamer.db.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.db.schema import HEAD, refuse_newer, revision, shown
+from gossamer.runtime.home_lock import HomeLock
 from gossamer.settings import Settings
 from gossamer.store import workers
-from gossamer.work.home import HomeLock
 
 _PATIENCE = 15.0  # seconds for a server to answer all questions
 _CHECK_TIME = timedelta(seconds=5)  # for SQLite to look through its file

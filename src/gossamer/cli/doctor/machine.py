@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gossamer import __version__
-from gossamer.assembly import database_url, log_path
+from gossamer.app import database_url, log_path
 from gossamer.cli.doctor.finding import Finding, fail, ok, warn
 from gossamer.fetch.limits import capacity
 from gossamer.settings import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from gossamer.assembly import database_url, object_storage, open_gate, provider_desk, provider_rungs, require_redis
+from gossamer.app import database_url, object_storage, open_gate, provider_desk, provider_rungs, require_redis
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
 from gossamer.cli import formatting
 from gossamer.cli.doctor.finding import Finding, fail, ok, warn

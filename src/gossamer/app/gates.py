@@ -1,0 +1,69 @@
+"""The traffic lights, breakers and counts: in this home, or in a Redis that many share."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from gossamer.clock import SteadyClock
+from gossamer.db.database import PostgresDatabase, SqliteDatabase
+from gossamer.errors import UserError
+from gossamer.settings import Settings
+
+if TYPE_CHECKING:
+    from gossamer.app.application import App
+    from gossamer.gate import Breakers, Gate, Places
+
+
+def require_redis() -> None:
+    """Refuse an address of Redis where nothing here could talk to it."""
+    if not (find_spec("redis") and find_spec("hiredis")):
+        raise UserError(
+            "redis.missing",
+            "GOSSAMER_REDIS_URL (or REDIS_URL) is set, and the Python packages redis and hiredis are not installed.",
+            hint="Install it with \".venv/bin/pip install '.[cluster]'\", or unset the address.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lights:
+    """The traffic lights and breakers, and who says whether the server that keeps them is away."""
+
+    gate: "Gate"
+    breakers: "Breakers"
+    site_breakers: "Breakers"
+    outage: Callable[[], str] = lambda: ""
+
+
+@asynccontextmanager
+async def open_gate(
+    settings: Settings, clock: SteadyClock, database: SqliteDatabase | PostgresDatabase
+) -> AsyncIterator[Lights]:
+    if settings.redis_url is None:
+        from gossamer.gate.breakers import MemoryBreakers
+        from gossamer.gate.local import LocalGate
+        from gossamer.store.slots import StoredBreakers, StoredSlots
+
+        # All requests to a domain are made by one process of the home; those to a provider by all.
+        yield Lights(LocalGate(clock, StoredSlots(database)), StoredBreakers(database), MemoryBreakers(clock))
+        return
+    require_redis()
+    from gossamer.gate.redis import RedisBreakers, RedisGate
+
+    async with RedisGate(settings.redis_url.get_secret_value(), clock, prefix=settings.redis_prefix).kept() as gate:
+        breakers = RedisBreakers(gate, clock)
+        yield Lights(gate, breakers, breakers, gate.outage)
+
+
+@asynccontextmanager
+async def open_counts(app: "App") -> AsyncIterator[tuple["Places", Callable[[], str]]]:
+    """Yield the counters of requests, shared with other servers, and a function that describes their outage."""
+    if app.settings.redis_url is None and isinstance(app.database, SqliteDatabase):
+        from gossamer.gate.local import MemoryPlaces
+
+        # One file, one server: nobody else counts, and a write to the disk per request would be dear.
+        yield MemoryPlaces(app.clock), lambda: ""
+        return
+    async with open_gate(app.settings, app.clock, app.database) as lights:
+        yield lights.gate, lights.outage

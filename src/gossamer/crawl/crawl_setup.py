@@ -1,0 +1,322 @@
+"""Build a walk from a nudged visit, walk one slice of it, and handle failures."""
+
+import asyncio
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import cache, partial
+from uuid import UUID
+
+from gossamer.accounts.sealing import BrokenSeal
+from gossamer.crawl.domain_pacing import Governor, Turnstile
+from gossamer.crawl.extraction import Extraction, RuleSet
+from gossamer.crawl.ip_block import Brake
+from gossamer.crawl.leases import Hold, Holds
+from gossamer.crawl.provider_guard import ProviderGuard
+from gossamer.crawl.recipe_failures import Mistakes, fail_for_params
+from gossamer.crawl.redirects import Redirects
+from gossamer.crawl.request_budget import Purse
+from gossamer.crawl.requester import Courier
+from gossamer.crawl.robots import RobotsDesk, RobotsMemory
+from gossamer.crawl.site_breaker import SiteBreaker
+from gossamer.crawl.visit import Walk
+from gossamer.crawl.worker_deps import Kit
+from gossamer.db.transactions import Tx
+from gossamer.fetch import Fetcher, FetchError, ProviderUnusable
+from gossamer.frontier.frontier import Frontier
+from gossamer.judge.rung_stats import begin_with
+from gossamer.logging import bound, get_logger
+from gossamer.model.breaker import SITE
+from gossamer.model.document import Request
+from gossamer.model.ids import short
+from gossamer.model.job import CrawlPolicy, Job
+from gossamer.model.page import SECRET, Page, PageRequest, Visit
+from gossamer.model.recipe import Bound
+from gossamer.model.record import FIRST_STEP
+from gossamer.model.rungs import Rung, provider_of
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import origin_of, url_key
+from gossamer.settle.settler import Settler
+from gossamer.settle.step import HandBack, Step
+from gossamer.store import budgets, jobs, pages, reclaim, robots, rung_stats, visits
+from gossamer.store.pages import Known
+from gossamer.store.robots import RobotsAnswer
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlets:
+    """Those of one job."""
+
+    kit: Kit
+    whose: str
+    keys: Mapping[str, str | None] = field(default_factory=dict, repr=False)  # by provider; None: it cannot be read
+    _secrets: dict[str, str] = field(default_factory=dict, repr=False)  # by the names that requests have for them
+
+    def open(self, rung: Rung, seed: int) -> Fetcher:
+        provider = provider_of(rung.name)
+        if provider in self.keys:
+            key = self.keys[provider]
+            if key is None:
+                # The operator's own would be somebody else's money.
+                raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"{rung.name}, whose key cannot be read here"))
+            return self.kit.own_ways.open(rung.name, self.whose, key)
+        if rung.name not in self.kit.rungs:
+            # It was to be had where the job was created.
+            raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"{rung.name}, on this machine"))
+        return self.kit.open_session(rung.name, seed)
+
+    def resting(self, rung: str) -> ProviderUnusable | None:
+        key = self.keys.get(provider_of(rung))
+        return self.kit.own_ways.resting(rung, self.whose, key) if key else self.kit.resting(rung)
+
+    async def request_of(self, said: PageRequest) -> Request:
+        """Return the request for a page, including the secret it names. Raises FetchError if the secret is missing."""
+        secret = await self._secret(said.credential) if said.credential else ""
+        headers = {name: value.replace(SECRET, secret) for name, value in said.headers}
+        if secret and not any(SECRET in value for _, value in said.headers):
+            headers["Authorization"] = f"Bearer {secret}"
+        return Request(said.method, headers, said.body)
+
+    async def _secret(self, name: str) -> str:
+        """Of a key that came with the job, else of the operator's."""
+        if name not in self._secrets:
+            account, sealed = await self.kit.database.read(jobs.provider_keys, UUID(self.whose))
+            try:
+                own = self.kit.own_ways.open_seal(sealed[name], account, name) if name in sealed else ""
+            except BrokenSeal:
+                log.error("job.key_unreadable", provider=name)
+                raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"the key {name}, which cannot be read here")) from None
+            if not (found := own or self.kit.secrets.get(name, "")):
+                raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"the secret {name}, which GOSSAMER_SECRETS lacks"))
+            self._secrets[name] = found
+        return self._secrets[name]
+
+
+async def outlets_of(kit: Kit, job_id: UUID, policy: CrawlPolicy) -> Outlets:
+    """Read once per job and process, and not at all for a job whose ladder has no such rung."""
+    whose = job_id.hex
+    if not any(rung.provider and rung.provider.takes_job_keys for rung in policy.ladder.rungs):
+        return Outlets(kit, whose)
+    account, sealed = await kit.database.read(jobs.provider_keys, job_id)
+    keys: dict[str, str | None] = {}
+    for provider, one in sealed.items():
+        try:
+            keys[provider] = kit.own_ways.open_seal(one, account, provider)
+        except BrokenSeal:
+            log.error("job.key_unreadable", provider=provider)
+            keys[provider] = None
+    return Outlets(kit, whose, keys)
+
+
+def forget_outlets(kit: Kit, held: Collection[UUID]) -> None:
+    kit.own_ways.forget({job_id.hex for job_id in held})
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A visit in our hands and what it has so far."""
+
+    visit: Visit
+    waiting: list[Page]
+    ended: list[Known]
+    elsewhere: list[Page]  # that wait in other lanes of the site
+    shared: dict[str, RobotsAnswer | None]  # other jobs' robots.txt answers for its ways in
+    job: Job | None = None  # where it was read along
+
+
+def claim_and_load(
+    tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *, nudged_by: str = ""
+) -> list[Claimed]:
+    """Lease visits, each under its token, and read all they need to begin, in one hop."""
+    return _load(tx, visits.claim(tx, tokens, worker, lease, nudged_by=nudged_by))
+
+
+def load_held(tx: Tx, visit_id: UUID, token: UUID) -> Claimed | None:
+    """Return the visit that another process leased for us, if it still has this token."""
+    held = [visit for visit in visits.load_leased(tx, [visit_id]) if visit.lease == token]
+    return next((replace(one, job=jobs.get(tx, one.visit.job_id)) for one in _load(tx, held)), None)
+
+
+def _load(tx: Tx, held: Sequence[Visit]) -> list[Claimed]:
+    origins = {origin_of(url) for visit in held if not visit.robots for url in visit.entries}
+    shared = robots.fresh(tx, sorted(origins)) if origins else {}
+    return [
+        Claimed(
+            visit,
+            *pages.of_visit(tx, visit.job_id, visit.id, url_key(visit.entries[0])[:4]),
+            {origin: shared.get(origin) for url in visit.entries if (origin := origin_of(url)) in origins},
+        )
+        for visit in held
+    ]
+
+
+class UnusableJob(Exception):
+    """The job's recipe does not take its parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A job as this process walks it."""
+
+    recipe: Bound
+    policy: CrawlPolicy  # of the first step
+    policy_of: Callable[[str], CrawlPolicy]
+    outlets: Outlets
+    rules: RuleSet | None
+
+
+class Walks:
+    """Shared dependencies of one process's crawls."""
+
+    def __init__(
+        self,
+        kit: Kit,
+        settler: Settler,
+        holds: Holds,
+        governor: Governor,
+        brake: Brake,
+        mistakes: Mistakes,
+        providers: ProviderGuard,
+        extraction: Extraction,
+    ) -> None:
+        self._kit = kit
+        self._settler = settler
+        self._holds = holds
+        self._governor = governor
+        self._brake = brake
+        self._mistakes = mistakes
+        self._providers = providers
+        self._extraction = extraction
+        self._turnstile = Turnstile()
+        self._robots = RobotsMemory()
+        self._bound: dict[UUID, _Bound] = {}
+        self._building: dict[UUID, asyncio.Event] = {}
+
+    async def walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
+        """Walk one slice of a visit.
+
+        However it ends, the visit's rows are up to date, or it counts one crash and is tried again.
+        """
+        with bound(job=short(hold.visit.job_id), visit=short(hold.visit.id), lane=hold.visit.lane):
+            await self._walk(hold, claimed, others_wait)
+
+    def forget(self, held: set[UUID]) -> None:
+        """Forget the recipes of jobs that are no longer being walked."""
+        for job_id in set(self._bound) - held:
+            del self._bound[job_id]
+        forget_outlets(self._kit, held)
+        self._mistakes.forget(held)
+
+    async def _walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
+        visit = hold.visit
+        limits, seed = self._kit.limits, random.getrandbits(32)
+        courier = Courier(
+            self._nowhere,
+            self._kit.gate,
+            self._turnstile,
+            self._governor,
+            self._kit.clock,
+            hold,
+            limits.timeout,
+            Purse(self._kit.treasurer, visit),
+            self._kit.resting,
+            self._kit.way_out,
+        )
+        try:
+            bound_to = await self._recipe(visit.job_id, claimed.job)
+            recipe, policy, outlets = bound_to.recipe, bound_to.policy, bound_to.outlets
+            courier.open, courier.resting = partial(outlets.open, seed=seed), outlets.resting
+            courier.timeout = policy.timeout or limits.timeout
+            begin = await self._begin(visit, policy)
+            frontier = Frontier(visit, policy, claimed.waiting, claimed.ended, claimed.elsewhere, begin)
+            desk = RobotsDesk(self._kit.database, courier, self._robots, visit.robots, claimed.shared)
+            walk = Walk(
+                hold,
+                frontier,
+                courier,
+                desk,
+                Redirects(visit.host, courier, desk),
+                recipe,
+                policy,
+                bound_to.policy_of,
+                outlets.request_of,
+                self._settler,
+                self._brake.sightings(visit.job_id),
+                self._mistakes,
+                self._providers,
+                SiteBreaker(self._kit.site_breakers, visit.domain, policy.ladder, SITE),
+                self._kit.files,
+                limits.max_page_bytes,
+                random.random(),
+                self._extraction,
+                bound_to.rules,
+            )
+            await walk.slice(others_wait())
+        except asyncio.CancelledError:
+            # Told to stop before the walk had begun.
+            self._hand_back(hold)
+        except UnusableJob as error:
+            log.error("job.unusable", error=str(error))
+            await self._kit.database.write(fail_for_params, visit.job_id, str(error))
+            self._hand_back(hold)
+        except Exception as error:
+            # Our own mistake. It costs the visit a life, so that it is tried again but not for ever.
+            log.exception("visit.crashed", host=visit.host)
+            why = f"its walk crashed: {type(error).__name__}"
+            await self._kit.database.write(reclaim.take_back, {visit.id: visit.lease}, why)
+        finally:
+            try:
+                await courier.close()
+            finally:
+                self._holds.drop(hold)
+
+    async def _begin(self, visit: Visit, policy: CrawlPolicy) -> Rung:
+        """Return the rung on which the site's pages begin, from the results of other visits of the domain."""
+        if len(policy.ladder.rungs) == 1:
+            return policy.ladder.first
+        return begin_with(policy.ladder, await self._kit.database.read(rung_stats.of, visit.domain))
+
+    @staticmethod
+    def _nowhere(rung: Rung) -> Fetcher:
+        raise RuntimeError(f"{rung.name} before it is known whose job it is")
+
+    def _hand_back(self, hold: Hold) -> None:
+        if not hold.lost:
+            self._settler.put(Step(hold.visit, ending=HandBack(self._kit.clock.now())))
+
+    async def _recipe(self, job_id: UUID, read: Job | None) -> _Bound:
+        """The job's recipe with its parameters, built once per process."""
+        while (known := self._bound.get(job_id)) is None:
+            # A job begins with hundreds of visits at once. If each of them built one of its own, its pages would be
+            # compared with keywords that no other page has brought near.
+            if building := self._building.get(job_id):
+                await building.wait()
+                continue
+            building = self._building[job_id] = asyncio.Event()
+            try:
+                self._bound[job_id] = await self._bind(job_id, read)
+            finally:
+                # Whoever waited looks again, all in one go: if it has failed, the next of them tries.
+                del self._building[job_id]
+                building.set()
+        return known
+
+    async def _bind(self, job_id: UUID, read: Job | None) -> _Bound:
+        job = read or await self._kit.database.read(jobs.get, job_id)
+        if job is None:
+            raise LookupError(f"job {job_id} is gone")
+        if job.recipe not in self._kit.recipes:
+            raise UnusableJob(f"it knows no recipe {job.recipe!r}")
+        try:
+            recipe = self._kit.recipes[job.recipe]
+            ready = recipe.bind(recipe.params.model_validate(job.params))
+            policy_of = cache(ready.policy)
+            policy, rules = policy_of(FIRST_STEP), ready.rules()
+        except Exception as error:
+            raise UnusableJob(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
+        accounts = await self._kit.database.read(budgets.accounts_of, [job_id]) if rules else {}
+        rule_set = RuleSet(rules, accounts.get(job_id, "")) if rules else None
+        return _Bound(ready, policy, policy_of, await outlets_of(self._kit, job_id, policy), rule_set)

@@ -1,0 +1,105 @@
+"""From an address to the answer behind its redirects: every hop asks robots.txt, the guard and the Gate."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from gossamer.crawl.requester import LONGEST_SLEEP, MOST_HOPS, Courier
+from gossamer.crawl.robots import RobotsDesk
+from gossamer.fetch import FetchError
+from gossamer.frontier.robots import Rules
+from gossamer.model.document import Response
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import as_told, domain_of, host_of, normalise, site_of_url
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The page belongs to another site."""
+
+    url: str
+    status: int
+
+
+class Redirects:
+    """Follows those that stay on the site of the visit."""
+
+    def __init__(self, host: str, courier: Courier, robots: RobotsDesk) -> None:
+        self._host = host
+        self._courier = courier
+        self._robots = robots
+
+    async def follow(
+        self, url: str, ask: Callable[[str], Awaitable[Response]], *, led: bool = True
+    ) -> Response | Moved | Trouble:
+        """Return the answer of `ask` at the end of the redirects.
+
+        Raises FetchError, Interrupted and TooEarly like `ask`.
+
+        With `led` False a redirect is not followed: the request is meant for this URL only.
+        """
+        hops: list[str] = []
+        asked: set[str] = set()
+        cookies = False
+        self._courier.patience = LONGEST_SLEEP
+        while len(hops) <= MOST_HOPS:
+            rules = await self._robots.rules(url)
+            if isinstance(rules, Trouble):
+                return rules
+            if not rules.allow(url):
+                return Trouble(Reason.ROBOTS)
+            self._make_room(url, rules)
+            hops.append(url)
+            asked.add(url)
+            response = await ask(url)
+            if response.status not in _REDIRECTS:
+                refused = await self._forbidden(response.url) if response.url != url else None
+                return refused or (response if len(hops) == 1 else _at_the_end(response, hops))
+            target = as_told(response.location, url) if response.location else None
+            if target is None or not led:
+                return Trouble(Reason.BAD_REDIRECT, http_status=response.status)
+            if site_of_url(target) != self._host:
+                return await self._moved(normalise(target) or target, response.status)
+            if response.header("set-cookie") and not cookies:
+                # Many a site sends us back to where we came from, to see whether we keep its cookie. Once.
+                cookies = True
+                asked.clear()
+            if target in asked:
+                break
+            url = target
+            self._be_patient(url)
+        return Trouble(Reason.REDIRECT_LOOP, http_status=response.status)
+
+    def _be_patient(self, url: str) -> None:
+        """Half-way we wait as long as the site wants: coming back would begin it all over again."""
+        spacing = self._courier.governor.spacing(domain_of(host_of(url)))
+        self._courier.patience = spacing + LONGEST_SLEEP
+
+    async def _forbidden(self, url: str) -> Trouble | None:
+        """Providers follow redirects by themselves: what they were led to and we may not read is not read."""
+        self._be_patient(url)
+        rules = await self._robots.rules(url)
+        if isinstance(rules, Trouble):
+            return rules
+        return None if rules.allow(url) else Trouble(Reason.ROBOTS)
+
+    def _make_room(self, url: str, rules: Rules) -> None:
+        delay = rules.delay
+        if delay:
+            self._courier.governor.asks(domain_of(host_of(url)), delay)
+
+    async def _moved(self, target: str, status: int) -> Moved | Trouble:
+        """Return a page of another site; if that may not be visited, the trouble of this page instead."""
+        try:
+            await self._courier.admit(target)
+        except FetchError as error:
+            if error.trouble.reason in (Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL, Reason.NEVER_VISIT):
+                return replace(error.trouble, http_status=status)
+        return Moved(target, status)
+
+
+def _at_the_end(response: Response, hops: list[str]) -> Response:
+    """The answer behind redirects. Parameters that only they needed are not part of the page's address."""
+    names = tuple(normalise(hop) or hop for hop in hops)
+    return response._replace(requested=hops[0], url=normalise(response.url) or response.url, hops=names)

@@ -1,0 +1,398 @@
+"""One slice of one visit: the path of every URL. Read this first.
+
+A visit walks one site. For each page, in the order the frontier gives them:
+
+    robots.txt allows it?          frontier/robots.py through crawl/robots.py
+    our turn at the Gate           crawl/requester.py, gate/
+    fetch, follow redirects        crawl/redirects.py, fetch/; another site's page is handed over to that site
+    is the response an error?      judge/   by status
+    read it                        parse/   bytes -> Document
+    is it a real page?             judge/   block pages, shells, soft 404s are Trouble
+    its fields, if there are rules crawl/extraction.py
+    its results                    the job's recipe: records, follows, and files, which are written at once
+    its outcome                    crawl/outcome.py: done, failed, later, another site's; its links: candidates
+    settle                         settle/  with many other visits, in one transaction
+
+A page that needs a stronger rung is tried again here if that rung is of this lane; otherwise it continues
+in the site's visit to the rung's lane, and this visit rests until all pages of the level have ended, in
+every lane.
+
+Before a page is read and after it was harvested, other pages that have arrived may catch up: decision 0025.
+
+After the homepage was read and before anything else is chosen, the site's sitemaps are read:
+crawl/sitemaps.py. Nothing is written here: steps go to the settler, and a visit that has lost its lease
+writes nothing at all.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from gossamer.blobs.page_files import PageFiles
+from gossamer.clock import milliseconds
+from gossamer.crawl.extraction import Extraction, RuleSet
+from gossamer.crawl.ip_block import Sightings
+from gossamer.crawl.leases import Hold
+from gossamer.crawl.outcome import Gathered, Outcome, Outcomes, our_mistake
+from gossamer.crawl.provider_guard import ProviderGuard
+from gossamer.crawl.recipe_failures import Mistakes
+from gossamer.crawl.redirects import Moved, Redirects
+from gossamer.crawl.requester import LONGEST_SLEEP, Courier, Interrupted, NoProvider, NoWayOut, TooEarly
+from gossamer.crawl.robots import RobotsDesk
+from gossamer.crawl.site_breaker import SiteBreaker
+from gossamer.crawl.site_facts import SiteMemory
+from gossamer.crawl.sitemaps import SitemapDesk
+from gossamer.fetch import FetchError
+from gossamer.frontier.frontier import MOST_IN_VAIN, Frontier
+from gossamer.judge import find_flaw, find_refusal, find_trouble
+from gossamer.judge.rung_stats import has_failed, lesson
+from gossamer.logging import get_logger
+from gossamer.model.document import Document, Request, Response
+from gossamer.model.job import CrawlPolicy
+from gossamer.model.messages import rendering_sentence
+from gossamer.model.page import Attempt, Page, PageRequest
+from gossamer.model.recipe import Bound
+from gossamer.model.rungs import DIRECT, RUNGS, Rung, provider_of, provider_title
+from gossamer.model.states import PageState, SiteState
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.parse import bare_document, json_document, parse_document
+from gossamer.parse.document import wants_body
+from gossamer.settle.settler import Settler
+from gossamer.settle.step import Finished, HandBack, PageStep, Rested, Step
+
+SLICE = timedelta(seconds=60)  # when others wait
+LONGEST_SLICE = timedelta(seconds=120)
+
+log = get_logger(__name__)
+
+
+class Walk:
+    """A visit being walked. `slice` is the complete sequence; the other methods are its steps."""
+
+    def __init__(
+        self,
+        hold: Hold,
+        frontier: Frontier,
+        courier: Courier,
+        robots: RobotsDesk,
+        redirects: Redirects,
+        bound: Bound,
+        policy: CrawlPolicy,
+        policy_of: Callable[[str], CrawlPolicy],
+        request_of: Callable[[PageRequest], Awaitable[Request]],
+        settler: Settler,
+        sightings: Sightings,
+        mistakes: Mistakes,
+        providers: ProviderGuard,
+        breaker: SiteBreaker,
+        files: PageFiles,
+        max_page_bytes: int,
+        jitter: float,
+        extraction: Extraction,
+        rules: RuleSet | None,
+    ) -> None:
+        """`policy` is that of ordinary pages, `policy_of` that of each step. `request_of` finds the secrets that pages
+        name."""
+        self._hold = hold
+        self._visit = hold.visit
+        self._frontier = frontier
+        self._courier = courier
+        self._redirects = redirects
+        self._sitemaps = SitemapDesk(courier, robots, redirects, courier.clock)
+        self._bound = bound
+        self._policy = policy
+        self._policy_of = policy_of
+        self._request_of = request_of
+        self._rungs = {rung.name: rung for rung in policy.ladder.rungs}
+        self._learns = len(self._rungs) > 1
+        self._memory = SiteMemory(self._visit, frontier, robots, courier)
+        self._outcomes = Outcomes(self._visit, frontier, self._memory, bound, policy, policy_of, courier.clock, jitter)
+        self._settler = settler
+        self._sightings = sightings
+        self._mistakes = mistakes
+        self._providers = providers
+        self._breaker = breaker
+        self._files = files
+        self._extraction = extraction
+        self._rules = rules
+        self._clock = courier.clock
+        self._max_page_bytes = max_page_bytes
+        self._began = self._marked = self._clock.monotonic()
+        times = [policy.visit_time, *(policy_of(step).visit_time for step in frontier.steps)]
+        self._left = (max(times) - self._visit.walked).total_seconds()  # of its time, when the slice begins
+
+    async def slice(self, others_wait: bool) -> None:
+        """Walk until there is nothing left, nothing due soon, or no more time."""
+        try:
+            await self._walk((SLICE if others_wait else LONGEST_SLICE).total_seconds())
+        except (TooEarly, NoWayOut) as early:
+            self._hand_back(self._clock.now() + early.wait)
+        except (Interrupted, asyncio.CancelledError):
+            # Cancelled: the request in flight took longer than its grace. Its page stays pending, as if never tried.
+            if not self._hold.lost:
+                self._hand_back(self._clock.now())
+
+    async def _walk(self, longest: float) -> None:
+        while True:
+            if not self._settler.has_room:
+                await self._settler.relief()
+            now, walked = self._clock.now(), self._clock.monotonic() - self._began
+            if self._hold.stop.is_set() or walked >= longest:
+                return self._hand_back(now)
+            if walked >= self._left:
+                return self._give_up()
+            if gone := self._breaker.gone or self._frontier.refusal:
+                return self._leave_for_good(gone)
+            wait = self._asked_to_wait(now)
+            page = self._frontier.next(now) if wait is None else None
+            if page:
+                await self._visit_page(page, now)
+                self._hold.paying = False  # not before what was paid for is on its way to the rows
+                continue
+            wait = wait or self._frontier.wait(now)
+            if wait is not None:
+                if wait > LONGEST_SLEEP:
+                    return self._hand_back(now + wait)
+                await self._courier.rest(wait)
+            elif not await self._go_on():
+                return self._finish()
+
+    def _asked_to_wait(self, now: datetime) -> timedelta | None:
+        """Return how long the site still asks for no requests, if there is anything to request."""
+        rest = self._rest(now)
+        return rest if rest and self._frontier.asks else None
+
+    def _rest(self, now: datetime) -> timedelta | None:
+        until = self._memory.not_before
+        return until - now if until and until > now else None
+
+    async def _go_on(self) -> bool:
+        """A level is over: read a sitemap or choose the next level. False if that was all."""
+        if self._frontier.wants_sitemaps and await self._read_sitemap():
+            return True
+        chosen = self._frontier.deepen()
+        by_lane: dict[str, list[Page]] = {}
+        for page in chosen:
+            by_lane.setdefault(self._rung(page).lane, []).append(page)
+        for lane, pages in by_lane.items():
+            self._put(Step(self._visit, chosen=tuple(pages), facts=self._memory.facts(size=True), lane=lane))
+        return bool(chosen)
+
+    async def _read_sitemap(self) -> bool:
+        """One file of the site's sitemaps; False if there is none left."""
+        home = self._frontier.home
+        if home is None or not await self._sitemaps.read_next(self._frontier, home):
+            return False
+        if self._sitemaps.not_before:
+            self._memory.rest_until(self._sitemaps.not_before)
+            await self._courier.stay_away(self._visit.domain, self._sitemaps.not_before - self._clock.now())
+        self._put(Step(self._visit, facts=self._memory.facts(size=True)))
+        return True
+
+    async def _visit_page(self, page: Page, started_at: datetime) -> None:
+        began = self._clock.monotonic()
+        self._courier.sent.clear()
+        try:
+            outcome = await self._attempt(page)
+        except TooEarly as early:
+            due = page.due(self._clock.now() + early.wait)
+            self._frontier.park(due)
+            self._put(Step(self._visit, PageStep(due, PageState.PENDING)))
+            return
+        took = round((self._clock.monotonic() - began) * 1000)
+        page = page.tried(_attempt_of(page, outcome, took, started_at, self._courier.sent))
+        if isinstance(outcome, Trouble):
+            self._frontier.skipped_rungs.failed(page.rung, outcome.reason)
+        else:
+            self._frontier.skipped_rungs.worked(page.rung)
+        # Before the next step is chosen: that our address is blocked is known before pages climb because of it.
+        if not self._rung(page).is_paid:
+            self._sightings.note(self._visit.domain, outcome)
+        if silence := await self._breaker.note(page, outcome):
+            self._memory.rest_until(self._clock.now() + silence)
+        gathered = self._outcomes.gather(page, outcome) if isinstance(outcome, Document) else outcome
+        del outcome  # from here on it may have to wait
+        if isinstance(gathered, Gathered):
+            if gathered.harvest.files:
+                await self._files.keep(self._visit.job_id, page.key, gathered.harvest.files)
+            await self._let_others_catch_up()
+        await self._settler.room()
+        # Nothing is awaited between what the frontier has learned and its being on the way to the rows.
+        self._put_result(page, gathered)
+        rest = self._rest(started_at)
+        if rest:
+            await self._courier.stay_away(self._visit.domain, rest - (self._clock.now() - started_at))
+
+    async def _attempt(self, page: Page) -> Outcome:
+        """One try: everything between wanting a page and having read it."""
+        rung = self._rung(page)
+        if futile := self._futile(rung):
+            return futile
+        try:
+            response = await self._answer(page, rung)
+        except NoProvider as none:
+            ladder = self._outcomes.ladder(page)
+            # A server of the operator's own is an offer: no job waits for it that has another way.
+            is_offer = rung.is_own_server and rung.name != ladder.first.name
+            if is_offer or ladder.beyond(rung.name):
+                return none.error.trouble
+            self._providers.note(self._visit.job_id, none.error.provider, none.error.trouble, heard=none.error.heard)
+            raise
+        except FetchError as error:
+            return error.trouble
+        if not isinstance(response, Response):
+            return response
+        try:
+            return await self._read(page, response)
+        except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
+            return our_mistake(page, error, response.status)
+
+    def _answer(self, page: Page, rung: Rung) -> Awaitable[Response | Moved | Trouble]:
+        if page.request is not None:
+            return self._ask_as_told(page, page.request, rung)
+        return self._redirects.follow(page.url, partial(self._ask, rung))
+
+    def _futile(self, rung: Rung) -> Trouble | None:
+        """Return the reason why a site is not requested on a rung any more; None if it is."""
+        if rung.is_paid and not self._frontier.is_worth_paying:
+            return Trouble(Reason.NOT_WORTH_PAYING, f"{MOST_IN_VAIN} paid pages of this site have failed")
+        if rung.name in self._frontier.skipped_rungs.names:
+            return Trouble(Reason.RUNG_SKIPPED, provider_title(provider_of(rung.name)))
+        return None
+
+    async def _let_others_catch_up(self) -> None:
+        """Whatever else has come by now is brought to this same point first.
+
+        Reading a page drives everything else out of the processor's cache. Where many pages wait to be read, it is done
+        for one after the other, and then what follows it, so that neither has to be fetched anew for every page.
+        """
+        self._hold.answered = True
+        await asyncio.sleep(0)
+        self._hold.answered = False
+
+    def _ask(self, rung: Rung, url: str) -> Awaitable[Response]:
+        accept = None if self._policy.any_kind else wants_body
+        return self._courier.get(url, self._max_page_bytes, rung=rung, accept=accept)
+
+    async def _ask_as_told(self, page: Page, said: PageRequest, rung: Rung) -> Response | Moved | Trouble:
+        """Fetch a page as its recipe requested it; redirects are followed only if just an address is sent."""
+        policy = self._policy_of(page.step)
+        accept = None if policy.any_kind or policy.json or rung.json else wants_body
+        usual, self._courier.timeout = self._courier.timeout, policy.timeout or self._courier.timeout
+        try:
+            request = None if said.is_plain else await self._request_of(said)
+
+            def ask(url: str) -> Awaitable[Response]:
+                return self._courier.get(url, self._max_page_bytes, rung=rung, accept=accept, request=request)
+
+            return await self._redirects.follow(page.url, ask, led=said.is_plain)
+        finally:
+            self._courier.timeout = usual
+
+    def _rung(self, page: Page) -> Rung:
+        """Return the page's rung; a page of a job created before jobs had ladders is requested directly."""
+        return self._rungs.get(page.rung) or RUNGS.get(page.rung, DIRECT)
+
+    async def _read(self, page: Page, response: Response) -> Document | Trouble:
+        policy = self._policy if page.request is None else self._policy_of(page.step)
+        if policy.json or self._rung(page).json:
+            return self._read_data(page, response)
+        trouble = find_trouble(response)
+        if trouble:
+            return trouble  # at once: it may ask that nobody comes for a while
+        await self._let_others_catch_up()
+        read = self._parse(response, policy)
+        if isinstance(read, Trouble):
+            return read
+        if self._rules and page.request is None:
+            found = self._rules.here(read)
+            if found is None:
+                del read  # its tree is too large to be kept while it waits for its turn
+                found = await self._extraction.fields(self._rules, response)
+                read = self._parse(response, policy)
+            if isinstance(found, Trouble) or isinstance(read, Trouble):
+                return found if isinstance(found, Trouble) else read
+            read = replace(read, fields=found)
+        return self._bound.accept(page, read) or read
+
+    def _read_data(self, page: Page, response: Response) -> Document | Trouble:
+        """Read a response that is not a page; only the recipe can judge its value."""
+        read = find_refusal(response) or json_document(response)
+        return read if isinstance(read, Trouble) else self._bound.accept(page, read) or read
+
+    def _parse(self, response: Response, policy: CrawlPolicy) -> Document | Trouble:
+        read = parse_document(response)
+        if not isinstance(read, Trouble):
+            return find_flaw(read) or read
+        return bare_document(response) if policy.any_kind and read.reason is Reason.NOT_HTML else read
+
+    # Ending a slice
+
+    def _hand_back(self, due_at: datetime) -> None:
+        self._put(Step(self._visit, facts=self._memory.facts(size=True), ending=HandBack(due_at)))
+
+    def _finish(self) -> None:
+        state, trouble = self._frontier.outcome()
+        self._end(Finished(state, trouble, self._frontier.retries))
+
+    def _as_before(self) -> Finished | None:
+        """How the site ends that is only open for what is asked for last: as it had ended before."""
+        return Finished(self._visit.before, again=True) if self._visit.before else None
+
+    def _end(self, ending: Finished) -> None:
+        """Unless pages of the site wait in other lanes, or it is not ours to say: then this lane is through."""
+        told = (self._as_before() or ending) if self._frontier.is_over else Rested()
+        if self._frontier.rendered and isinstance(told, Finished):
+            said = rendering_sentence(self._visit.host, self._frontier.rendered, self._frontier.read)
+            log.info("site.rendered", said=said)
+        self._put(Step(self._visit, facts=self._memory.facts(size=True), ending=told))
+
+    def _give_up(self) -> None:
+        """The visit's time is over: what was found counts, the rest is said to be missing."""
+        minutes = f"{self._policy.visit_time // timedelta(minutes=1)} minutes"
+        trouble = Trouble(Reason.PARTIAL_TIME, minutes)
+        self._leave(partial(self._outcomes.skip, trouble=trouble), trouble)
+
+    def _leave_for_good(self, gone: Trouble) -> None:
+        """The site does not answer, or wants us to go: the rest of its pages fail, and can be tried again."""
+        self._leave(partial(self._outcomes.give_up, trouble=gone), Trouble(Reason.PARTIAL_FAILED, gone.sentence))
+
+    def _leave(self, end: Callable[[Page], Step], verdict: Trouble) -> None:
+        while page := self._frontier.next(datetime.max.replace(tzinfo=self._clock.now().tzinfo)):
+            self._put(end(page))
+        state, found = self._frontier.outcome()
+        self._end(Finished(state, found) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, verdict))
+
+    def _put_result(self, page: Page, outcome: Gathered | Moved | Trouble) -> None:
+        """Pass a page's outcome to the settler, which has reserved room for it."""
+        try:
+            step = self._timed(self._outcomes.step(page, outcome))
+            step.failed = has_failed(page.attempts[-1])
+            if self._learns:
+                step.lesson = lesson(page.attempts[-1])
+        except BaseException:
+            self._settler.give_back()
+            raise
+        self._settler.put_result(step)
+        if step.page:
+            self._mistakes.note(self._visit.job_id, step.page)
+
+    def _put(self, step: Step) -> None:
+        self._settler.put(self._timed(step))
+
+    def _timed(self, step: Step) -> Step:
+        if self._hold.lost:
+            raise Interrupted  # a worker that lost its lease writes nothing
+        now = self._clock.monotonic()
+        step.walked, self._marked = now - self._marked, now
+        if self._courier.purse.charges:
+            step.charges = self._courier.purse.take_charges()
+        return step
+
+
+def _attempt_of(page: Page, outcome: Outcome, took: int, at: datetime, sent: Sequence[int]) -> Attempt:
+    if isinstance(outcome, Trouble):
+        return Attempt(page.rung, outcome.http_status, outcome.reason.name, took, milliseconds(at), tuple(sent))
+    return Attempt(page.rung, outcome.status, "", took, milliseconds(at), tuple(sent))

@@ -1,0 +1,202 @@
+"""Alerts for a server or network outage: fired once, cleared when the connection is back for good.
+
+Runs apart from the walks.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from gossamer.blobs.seam import BlobsAway
+from gossamer.clock import Clock
+from gossamer.crawl.own_network import WayOut
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
+from gossamer.model.alert import Alert, AlertKind
+from gossamer.model.ids import new_id
+from gossamer.model.messages import ALERTS, NO_NETWORK, no_network_sentence
+from gossamer.model.states import JobState
+from gossamer.runtime.alerts import Post
+from gossamer.store import alerts, events, exports, jobs
+
+_PROBE, _PROBE_AGAIN = 30.0, 5.0  # seconds between two questions to object storage; while it is away
+_SENT_WITHIN = timedelta(minutes=10)  # a file that could not be put there is brought, once it can
+_REPEAT = 10.0  # seconds: another process may have taken back what still holds for this one
+_CALM = 5.0  # seconds; longer than it takes all processes to find a server that came back
+_NO_BLINK = 5.0  # seconds for which a database is away before somebody is told: longer than a restart of it takes
+
+
+class OutageWatch:
+    """One per process. All processes of a home share one alert: it is one server."""
+
+    def __init__(self, database: Database, clock: Clock, outage: Callable[[], str], home: str) -> None:
+        self._database = database
+        self._clock = clock
+        self._outage = outage
+        self._home = home
+        self._there_since: float | None = clock.monotonic()
+        self._began: float | None = None
+        self._fires_at = clock.monotonic()
+        self._open = True  # for all we know: whoever was here before us may have left one
+
+    async def look(self) -> None:
+        """Once a second."""
+        why, now = self._outage(), self._clock.monotonic()
+        if why:
+            self._there_since = None
+            self._began = now if self._began is None else self._began
+            if now >= self._fires_at:
+                self._fires_at = now + _REPEAT
+                self._open = True
+                sentence = ALERTS[AlertKind.REDIS].format(why=why)
+                lasted = timedelta(seconds=now - self._began)
+                await self._database.write(alerts.fire, AlertKind.REDIS, self._home, sentence, lasted=lasted)
+            return
+        if self._there_since is None:
+            self._there_since = self._fires_at = now
+        if now - self._there_since >= _CALM:
+            self._began = None
+        if self._open and now - self._there_since >= _CALM:
+            self._open = False
+            await self._database.write(alerts.clear, AlertKind.REDIS, self._home)
+
+
+class DatabaseWatch:
+    """Alerts of a database outage; one watch per instance.
+
+    While no database is available to store an alert, it is sent without a row; the row is added later.
+    """
+
+    def __init__(self, database: Database, clock: Clock, post: Post, host: str) -> None:
+        self._database = database
+        self._clock = clock
+        self._post = post
+        self._host = host
+        self._told = ""
+        self._began = 0.0
+
+    async def run(self) -> None:
+        while True:
+            await self.look()
+            await asyncio.sleep(1)
+
+    async def look(self) -> None:
+        away, now = self._database.patience.away_for(), self._clock.monotonic()
+        if away >= _NO_BLINK and not self._told:
+            self._told = ALERTS[AlertKind.DATABASE].format(host=self._host, why=self._database.patience.why)
+            self._began = now - away
+            since = self._clock.now() - timedelta(seconds=away)
+            await self._post.tell_at_once(Alert(new_id(since), AlertKind.DATABASE, self._host, self._told, since))
+        elif self._told and not away:
+            lasted = timedelta(seconds=now - self._began)
+            await self._database.write(alerts.tell_of_past, AlertKind.DATABASE, self._host, self._told, lasted)
+            self._told = ""
+
+
+class StorageWatch:
+    """One per instance or runner. `probe` raises where object storage cannot be used from here.
+
+    Asking alone does not tell whether anything can be put there: files that have waited here for a while do.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        probe: Callable[[], Awaitable[None]],
+        home: str,
+        host: str,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._probe = probe
+        self._home = home
+        self._host = host
+        self._began: float | None = None
+        self._open = True  # for all we know: whoever was here before us may have left one
+
+    async def run(self) -> None:
+        while True:
+            await self.look()
+            await asyncio.sleep(_PROBE if self._began is None else _PROBE_AGAIN)
+
+    async def look(self) -> None:
+        why, now = await self._trouble(), self._clock.monotonic()
+        if not why:
+            self._began = None
+            if self._open:
+                self._open = False
+                await self._database.write(alerts.clear, AlertKind.STORAGE, self._host)
+        elif self._began is None:
+            self._began = now
+        elif now - self._began >= _NO_BLINK:
+            self._open = True
+            sentence = ALERTS[AlertKind.STORAGE].format(host=self._host, why=why)
+            lasted = timedelta(seconds=now - self._began)
+            await self._database.write(alerts.fire, AlertKind.STORAGE, self._host, sentence, lasted=lasted)
+
+    async def _trouble(self) -> str:
+        try:
+            await self._probe()
+        except BlobsAway as error:
+            return str(error).rstrip(".")
+        waiting = await self._database.read(exports.count_spooled, self._home, _SENT_WITHIN)
+        return f"{waiting} {'file waits' if waiting == 1 else 'files wait'} to be sent there" if waiting else ""
+
+
+class NetworkWatch:
+    """Says that this process has no network, in an alert and in every job that waits for it, and takes it back.
+
+    One per process. `subject` is shared by all processes of a machine, and so is the alert. Where others can do the
+    work meanwhile, no job waits.
+    """
+
+    def __init__(
+        self, database: Database, way_out: WayOut, subject: str, host: str, others_can: Callable[[], Awaitable[bool]]
+    ) -> None:
+        self._database = database
+        self._way_out = way_out
+        self._subject = subject
+        self._host = host
+        self._others_can = others_can
+        self._looks = 0
+        self._said = False
+
+    async def begin(self) -> None:
+        """Clear the alert of an earlier process: a process that starts assumes that it has a network."""
+        await self._database.write(_have_network, self._subject)
+
+    async def look(self) -> bool:
+        """Check once a second; return True if there is no network."""
+        since = self._way_out.since
+        if since is None:
+            if self._said:
+                self._said = False
+                await self._database.write(_have_network, self._subject)
+            return False
+        # Only after another look at the network: a process that was sooner to find it may have taken this back.
+        if self._looks != self._way_out.looks or not self._said:
+            self._looks, self._said = self._way_out.looks, True
+            waiting = not await self._others_can()
+            time = f"{since.astimezone():%H:%M}"
+            await self._database.write(_lack_network, self._subject, self._host, time, self._way_out.why, waiting)
+        return True
+
+
+def _lack_network(tx: Tx, subject: str, host: str, since: str, why: str, waiting: bool) -> None:
+    sentence = ALERTS[AlertKind.NETWORK].format(since=since, host=host, why=why)
+    alerts.fire(tx, AlertKind.NETWORK, subject, sentence)
+    for job in jobs.in_states(tx, JobState.RUNNING) if waiting else ():
+        if job.reason.startswith(NO_NETWORK):
+            continue
+        said = no_network_sentence(since)
+        if jobs.set_note(tx, job.id, said):
+            events.add(tx, job.id, "network.away", f"{said} ({host}: {why})")
+
+
+def _have_network(tx: Tx, subject: str) -> None:
+    alerts.clear(tx, AlertKind.NETWORK, subject)
+    for job in jobs.in_states(tx, JobState.RUNNING):
+        if job.reason.startswith(NO_NETWORK):
+            jobs.withdraw_note(tx, job.id, job.reason)
+            events.add(tx, job.id, "network.back", "sites can be reached again")

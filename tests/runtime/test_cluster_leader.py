@@ -1,0 +1,63 @@
+"""Who keeps a cluster lets somebody else try when its own messages do not arrive."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import gettempdir
+
+import pytest
+from sqlalchemy import select
+
+from gossamer.blobs.export_store import Shelf
+from gossamer.blobs.folder import FolderBlobs
+from gossamer.clock import SystemClock
+from gossamer.db.tables import places
+from gossamer.dispatch.local import LocalDispatcher
+from gossamer.model.desk import DESK_RULES
+from gossamer.model.worker import Worker
+from gossamer.retention.classes import Terms
+from gossamer.retention.files import FileSweeper
+from gossamer.retention.service import Retainer
+from gossamer.runtime import cluster_leader as keeping
+from gossamer.runtime.alerts import Post
+from gossamer.runtime.background_slots import Desk
+from gossamer.runtime.cluster_leader import Duties, Keeper
+from gossamer.runtime.issuer import Issuer
+from gossamer.runtime.services import Cleanup
+from gossamer.store import workers
+from tests.conftest import AnyDatabase
+from tests.jobs import make_job
+
+NOW = datetime.now(UTC)
+MINUTE = timedelta(minutes=1)
+
+
+def keeper_of(database: AnyDatabase, holder: str) -> tuple[Keeper, LocalDispatcher]:
+    clock, dispatcher = SystemClock(), LocalDispatcher()
+    desk = Desk(database, holder, DESK_RULES)
+    files = FileSweeper(database, Shelf("cluster", FolderBlobs(Path(gettempdir()) / "no-files", b"secret", clock)))
+    cleanup = Cleanup(clock, Retainer(database, Terms()), files, desk)
+    duties = Duties(Post(database, clock, ()), cleanup, {}, "", MINUTE, MINUTE * 600, desk)
+    return Keeper(
+        database, database, clock, holder, Issuer(database, dispatcher, clock, holder, 10), duties
+    ), dispatcher
+
+
+async def test_one_whose_broker_is_away_gives_way(database: AnyDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "_MUTE", 0.3)
+    monkeypatch.setattr(keeping, "_RENEW", 0.1)
+    await database.write(make_job, "a.test")
+    await database.write(workers.beat, Worker("box/0-7", "box", 7, {"http": 5}, "1", NOW, NOW))
+    mute, closed = keeper_of(database, "mute")
+    await closed.close()
+    first = asyncio.create_task(mute.run())
+    async with asyncio.timeout(30):
+        while not await database.read(lambda tx: tx.run(select(places).where(places.c.holder == "mute")).first()):
+            await asyncio.sleep(0.02)
+    heard, dispatcher = keeper_of(database, "heard")
+    second = asyncio.create_task(heard.run())
+    async with asyncio.timeout(8):  # before the place would have been free by itself
+        assert len(await dispatcher.receive(5)) == 1
+    for task in (first, second):
+        task.cancel()
+    await asyncio.gather(first, second, return_exceptions=True)
