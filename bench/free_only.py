@@ -22,7 +22,7 @@ import uvloop
 from bench.figure import BenchFailed, Figure
 from bench.meter import Part, cost_of_a_look, metered
 from bench.sample_web import Web, sample_web
-from gossamer.app import open_kit
+from gossamer.app import open_deps
 from gossamer.crawl import crawl_setup, outcome, request_budget, requester, visit
 from gossamer.db.schema import upgrade
 from gossamer.frontier import frontier
@@ -63,11 +63,11 @@ _MEMORY: tuple[Part, ...] = (
 )
 _LEDGER: tuple[Part, ...] = (
     (crawl_setup, "Purse"),
-    (request_budget.Purse, "take_charges"),
-    (request_budget.Purse, "put_aside"),
-    (request_budget.Purse, "pay"),
+    (request_budget.RequestBudget, "take_charges"),
+    (request_budget.RequestBudget, "put_aside"),
+    (request_budget.RequestBudget, "pay"),
     (requester, "_cost_of"),
-    (requester.Courier, "_put_aside"),
+    (requester.Requester, "_put_aside"),
     (frontier.Spending, "__init__"),
     (frontier.Spending, "read"),
     (frontier.Spending, "failed"),
@@ -119,17 +119,17 @@ async def _walk(home: Path, web: Web, name: str) -> tuple[float, int]:
     words = web.keywords.read_text(encoding="utf-8").split("\n")
     wanted = {"keywords": [word for word in words if word], "max_pages_per_domain": _PAGES, "top_pages": _PAGES}
     targets = tuple(Target(host_of(url), (f"{url}/",), url) for url in web.domains)
-    async with open_kit(settings, 1) as kit:
-        await kit.database.write(upgrade)
+    async with open_deps(settings, 1) as deps:
+        await deps.database.write(upgrade)
         job = await submit(
-            kit.database, kit.recipes, JobRequest("Bench", "prospect", {**wanted, **_ASKED[name]}, targets)
+            deps.database, deps.recipes, JobRequest("Bench", "prospect", {**wanted, **_ASKED[name]}, targets)
         )
         began = time.process_time()
-        shard = Shard(kit, 0, 1, "bench/0-1")
+        shard = Shard(deps, 0, 1, "bench/0-1")
         running = asyncio.create_task(shard.run())
         try:
             async with asyncio.timeout(_LONGEST):
-                while (await kit.database.read(jobs.states, [job.id]))[job.id] is not JobState.COMPLETED:
+                while (await deps.database.read(jobs.states, [job.id]))[job.id] is not JobState.COMPLETED:
                     if running.done():
                         raise BenchFailed(f"the job ended early: {running.result()}")
                     await asyncio.sleep(0.05)
@@ -137,7 +137,7 @@ async def _walk(home: Path, web: Web, name: str) -> tuple[float, int]:
             shard.stop()
             await running
         cpu = time.process_time() - began
-        pages = (await kit.database.read(counters.progress, job.id)).pages_done
+        pages = (await deps.database.read(counters.progress, job.id)).pages_done
     if pages < len(targets):
         raise BenchFailed(f"only {pages} pages were read")
     return cpu * 1000, pages

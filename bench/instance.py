@@ -80,13 +80,13 @@ def serving(
     with (
         TemporaryDirectory(prefix="gossamer-bench-") as place,
         sample_web(folder, sites, smallest=smallest, largest=largest, logged=logged, chosen=chosen) as web,
-        redis(folder / "redis") as lights,
+        redis(folder / "redis") as gates,
     ):
         Path(place).chmod(0o755)  # the database server may run as another user
         with postgres(Path(place) / "server") as url:
             # Redis shows its port in place of the arguments it was started with.
-            roots = (_started_with(f":{lights.port}", "redis-server"), _started_with(place, "postgres"))
-            yield Servers(url, lights.url, folder, web, roots)
+            roots = (_started_with(f":{gates.port}", "redis-server"), _started_with(place, "postgres"))
+            yield Servers(url, gates.url, folder, web, roots)
 
 
 def _started_with(word: str, program: str) -> psutil.Process:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.app import forward_proxy, open_app, open_kit, provider_desk, provider_rungs, start_log
+from gossamer.app import forward_proxy, open_app, open_deps, provider_desk, provider_rungs, start_log
 from gossamer.app.installation import lacks_shared_secret
 from gossamer.clock import SteadyClock, SystemClock
 from gossamer.errors import UserError
@@ -45,17 +45,17 @@ def logging_as_it_was() -> Iterator[None]:
 
 async def test_rates_of_single_domains_become_spacing(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, domain_rate=2, domain_rates="example.com=0.2,fast.example=10")
-    async with open_kit(settings, 1) as kit:
-        spacing = [kit.limits.spacing_of(domain) for domain in ("example.com", "fast.example", "other.example")]
+    async with open_deps(settings, 1) as deps:
+        spacing = [deps.limits.spacing_of(domain) for domain in ("example.com", "fast.example", "other.example")]
     assert spacing == [timedelta(seconds=5), timedelta(seconds=0.1), timedelta(seconds=0.5)]
 
 
 async def test_what_is_never_visited_is_refused_to_every_session(tmp_path: Path) -> None:
     path = tmp_path / "never.txt"
     path.write_text("example.com\n")
-    async with open_kit(Settings(home=tmp_path, never_visit=path), 1) as kit:
+    async with open_deps(Settings(home=tmp_path, never_visit=path), 1) as deps:
         with pytest.raises(FetchError) as caught:
-            await kit.open_session("direct", 0).admit("http://www.example.com/")
+            await deps.open_session("direct", 0).admit("http://www.example.com/")
     assert caught.value.trouble.reason is Reason.NEVER_VISIT
 
 
@@ -82,21 +82,21 @@ async def test_a_door_may_ask_the_list_or_learn_that_there_is_none(tmp_path: Pat
 async def test_spacing_is_kept_in_redis_where_one_is_set(tmp_path: Path, redis_server: RedisServer) -> None:
     second = timedelta(seconds=1)
     homes = [Settings(home=tmp_path / name, redis_url=redis_server.url, redis_prefix="shared") for name in "ab"]
-    async with open_kit(homes[0], 1) as one, open_kit(homes[1], 1) as two:
+    async with open_deps(homes[0], 1) as one, open_deps(homes[1], 1) as two:
         await one.gate.hold_off("a.example", second * 60)
         assert await two.gate.turn("a.example", second, second) > second * 50
         assert await one.gate.enter("cap", "one", 1, second * 60)
         assert not await two.gate.enter("cap", "two", 1, second * 60)
         assert one.gate_outage() == ""
-    async with open_kit(Settings(home=tmp_path / "a"), 1) as alone:
+    async with open_deps(Settings(home=tmp_path / "a"), 1) as alone:
         assert await alone.gate.turn("a.example", second, second) <= second
         assert alone.gate_outage() == ""
 
 
 async def test_without_the_server_a_worker_starts_all_the_same(tmp_path: Path) -> None:
-    async with open_kit(Settings(home=tmp_path, redis_url=f"redis://127.0.0.1:{free_port()}"), 1) as kit:
-        assert kit.gate_outage() == "Connection refused"
-        assert await kit.gate.turn("a.example", timedelta(), timedelta()) > timedelta(seconds=1.9)
+    async with open_deps(Settings(home=tmp_path, redis_url=f"redis://127.0.0.1:{free_port()}"), 1) as deps:
+        assert deps.gate_outage() == "Connection refused"
+        assert await deps.gate.turn("a.example", timedelta(), timedelta()) > timedelta(seconds=1.9)
 
 
 def test_a_worker_without_redis_does_not_load_it(tmp_path: Path) -> None:
@@ -139,8 +139,8 @@ async def test_the_proxy_is_used(tmp_path: Path) -> None:
         settings = Settings(
             home=tmp_path, proxy=f"http://me:s3cret@127.0.0.1:{proxy.port}", allow_networks="127.0.0.0/8"
         )
-        async with open_kit(settings, 1) as kit:
-            session = kit.open_session("direct", 0)
+        async with open_deps(settings, 1) as deps:
+            session = deps.open_session("direct", 0)
             url = f"http://127.0.0.1:{site.port}/"
             assert (await session.fetch(url, timeout=timedelta(seconds=5), max_bytes=100)).body == b"hello"
             await session.close()
@@ -159,8 +159,8 @@ def test_the_password_of_the_proxy_is_in_no_log(tmp_path: Path) -> None:
 async def test_workers_go_by_the_clock_of_a_server(tmp_path: Path, new_postgres: Callable[[], str]) -> None:
     settings = Settings(home=tmp_path, database_url=new_postgres())
     fast = SteadyClock(SteadyClock().offset + 3600)  # as on a machine whose clock is an hour ahead
-    async with open_kit(settings, 1, fast) as kit:
-        assert abs(kit.clock.now() - SystemClock().now()) < timedelta(seconds=10)
+    async with open_deps(settings, 1, fast) as deps:
+        assert abs(deps.clock.now() - SystemClock().now()) < timedelta(seconds=10)
     async with open_app(settings) as app:
         assert app.lock.clock == app.clock.offset
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gossamer import plugins
-from gossamer.app import open_app, open_kit
+from gossamer.app import open_app, open_deps
 from gossamer.errors import UserError
 from gossamer.model.registry import Registry, registry_of
 from gossamer.model.rungs import RUNGS
@@ -114,11 +114,11 @@ async def test_a_rung_of_our_own_is_opened_with_its_settings_and_closed(
     monkeypatch.setenv("GOSSAMER_HOME", str(folder / "home"))
     settings, unknown = read_settings()
     assert not unknown
-    async with open_app(settings) as app, open_kit(settings, 1) as kit:
+    async with open_app(settings) as app, open_deps(settings, 1) as deps:
         app.check()
         assert app.rungs == ("direct", "own")
-        assert kit.rungs["own"].rung is RUNGS["own"]
-        session = kit.open_session("own", 1)
+        assert deps.rungs["own"].rung is RUNGS["own"]
+        session = deps.open_session("own", 1)
         await session.close()
     assert sys.modules["plug_ins.ways"].seen == [{"own_size": 7}, "closed"]
 

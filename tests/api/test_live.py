@@ -18,7 +18,7 @@ from gossamer.accounts import passwords
 from gossamer.accounts import service as account_service
 from gossamer.api.live import BEHIND, Follower, Live, TooSlow, Update
 from gossamer.clock import SystemClock
-from gossamer.crawl.remaining_work import Foresight
+from gossamer.crawl.remaining_work import RemainingWork
 from gossamer.db import tables
 from gossamer.db.database import open_database
 from gossamer.db.schema import ready_database
@@ -246,7 +246,7 @@ async def test_whoever_has_missed_thousands_gets_each_of_them_once(database: Any
     await database.write(_add_events, job.id, 5_200)
     await database.write(jobs.move, job.id, JobState.CANCELLED)
     seen = []
-    live = Live(database, Foresight(lambda _: timedelta(seconds=1)))
+    live = Live(database, RemainingWork(lambda _: timedelta(seconds=1)))
     async with live.follow("default", job.id, first.id) as follower, asyncio.timeout(30):
         while update := await follower.next():
             seen += [one.id for one in update.events]
@@ -258,7 +258,7 @@ async def test_whoever_has_missed_thousands_gets_each_of_them_once(database: Any
 
 async def test_a_job_in_which_nothing_happens_sends_few_updates(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
-    live, told = Live(database, Foresight(lambda _: timedelta(seconds=1))), []
+    live, told = Live(database, RemainingWork(lambda _: timedelta(seconds=1))), []
     async with live.follow("default", job.id, None) as follower:
         with suppress(TimeoutError):
             async with asyncio.timeout(4):

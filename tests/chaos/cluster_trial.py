@@ -67,11 +67,11 @@ class ClusterTrial(Trial):
         roads = stack.enter_context(open_roads())
         for machine in self._machines:
             database = machine.connect(roads, DATABASE, self._database.port)
-            lights = machine.connect(roads, REDIS, self._redis.port)
+            gates = machine.connect(roads, REDIS, self._redis.port)
             site = machine.connect(roads, WEB, web.port)
             theirs = {
                 "GOSSAMER_DATABASE_URL": self._database.url(f"cluster_{self._plan.seed}", database),
-                "GOSSAMER_REDIS_URL": f"redis://{lights}/0",
+                "GOSSAMER_REDIS_URL": f"redis://{gates}/0",
                 "GOSSAMER_CONNECT_TO": f"*.test={site}",
             }
             terminal = Terminal(self._folder / machine.name, web, settings | theirs)

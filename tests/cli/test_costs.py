@@ -44,7 +44,7 @@ from gossamer.store import budgets, counters, exports, jobs, rung_stats
 from gossamer.store.jobs import pause_automatically
 from gossamer.store.result_rows import Rendered
 from tests.jobs import settle, state_of
-from tests.ledger.purse import make_capped
+from tests.ledger.request_budget import make_capped
 
 
 async def spend(app: App, visit: Visit, *rungs: str, cost: int | None = None) -> None:
@@ -331,7 +331,7 @@ async def test_costs_stay_out_of_what_is_asked_for_without_them(
             assert ("What it cost" in page.read_text(encoding="utf-8")) is costs_too
             assert ("Costs" in openpyxl.load_workbook(book).sheetnames) is costs_too
         (order,) = asking.orders(Exportable(job, None, None), None)
-        (made,) = await app.database.write(exports.add, job.id, [request_of(order)], app.shelf().owner)
+        (made,) = await app.database.write(exports.add, job.id, [request_of(order)], app.export_store().owner)
         assert not order_of(job, made).looks.costs
         capsys.readouterr()
         await show_summary(LocalHome(app), short(job.id), None, "", None, as_json=True, with_costs=False)

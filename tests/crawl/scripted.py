@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from gossamer.app import open_kit
-from gossamer.crawl.worker_deps import Kit
+from gossamer.app import open_deps
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.schema import upgrade
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
@@ -78,29 +78,29 @@ class Site:
 
 
 @asynccontextmanager
-async def kit_for(home: Path, site: Site, rate: float = 500, **more: Any) -> AsyncIterator[Kit]:
+async def kit_for(home: Path, site: Site, rate: float = 500, **more: Any) -> AsyncIterator[WorkerDeps]:
     server = await asyncio.start_server(site, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     settings = Settings(home=home, domain_rate=rate, connect_to=f"*.test=127.0.0.1:{port}", **more)
     try:
-        async with open_kit(settings, 1) as kit:
-            await kit.database.write(upgrade)
-            yield kit
+        async with open_deps(settings, 1) as deps:
+            await deps.database.write(upgrade)
+            yield deps
     finally:
         server.close()
 
 
-async def submit_job(kit: Kit, *hosts: str) -> UUID:
+async def submit_job(deps: WorkerDeps, *hosts: str) -> UUID:
     targets = tuple(Target(host, (f"http://{host}/",), host) for host in hosts)
-    return (await submit(kit.database, kit.recipes, JobRequest("t", "prospect", {"keywords": ["CRM"]}, targets))).id
+    return (await submit(deps.database, deps.recipes, JobRequest("t", "prospect", {"keywords": ["CRM"]}, targets))).id
 
 
-async def work_until_over(kit: Kit, job_id: UUID, seconds: float = 60) -> None:
-    shard = Shard(kit, 0, 1, "home/0-1")
+async def work_until_over(deps: WorkerDeps, job_id: UUID, seconds: float = 60) -> None:
+    shard = Shard(deps, 0, 1, "home/0-1")
     running = asyncio.create_task(shard.run())
     async with asyncio.timeout(seconds):
         while True:
-            job = await kit.database.read(jobs.get, job_id)
+            job = await deps.database.read(jobs.get, job_id)
             assert job
             if job.state is JobState.COMPLETED:
                 break
@@ -109,8 +109,8 @@ async def work_until_over(kit: Kit, job_id: UUID, seconds: float = 60) -> None:
     await running
 
 
-async def walk(kit: Kit, *hosts: str) -> UUID:
+async def walk(deps: WorkerDeps, *hosts: str) -> UUID:
     """A job over these sites, from its beginning to its end."""
-    job_id = await submit_job(kit, *hosts)
-    await work_until_over(kit, job_id)
+    job_id = await submit_job(deps, *hosts)
+    await work_until_over(deps, job_id)
     return job_id

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, SecretStr
 from sqlalchemy import select
 
-from gossamer.crawl.worker_deps import Kit
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db import tables
 from gossamer.intake.submit import submit
 from gossamer.model.document import Document
@@ -98,47 +98,47 @@ def page(host: str, path: str) -> tuple[int, dict[str, str], str]:
     return 200, {}, PAGE.replace("CRM", f"{host}{path}")
 
 
-def with_recipe(kit: Kit, bind: Any) -> Kit:
-    return replace(kit, recipes={"prospect": replace(PROSPECT, params=Params, bind=bind)})
+def with_recipe(deps: WorkerDeps, bind: Any) -> WorkerDeps:
+    return replace(deps, recipes={"prospect": replace(PROSPECT, params=Params, bind=bind)})
 
 
-async def run(kit: Kit, *hosts: str) -> UUID:
+async def run(deps: WorkerDeps, *hosts: str) -> UUID:
     targets = tuple(Target(host, (f"http://{host}/",), host) for host in hosts)
-    job = await submit(kit.database, kit.recipes, JobRequest("t", "prospect", {}, targets))
-    await work_until_over(kit, job.id)
+    job = await submit(deps.database, deps.recipes, JobRequest("t", "prospect", {}, targets))
+    await work_until_over(deps, job.id)
     return job.id
 
 
-async def records(kit: Kit, job_id: UUID) -> list[dict[str, Any]]:
+async def records(deps: WorkerDeps, job_id: UUID) -> list[dict[str, Any]]:
     query = select(tables.records.c.data).where(tables.records.c.job_id == job_id)
-    found = await kit.database.read(lambda tx: list(tx.run(query).scalars()))
+    found = await deps.database.read(lambda tx: list(tx.run(query).scalars()))
     return sorted(found, key=lambda data: (data["url"], data["keyword"]))
 
 
 async def test_an_api_is_asked_by_post_twice_at_one_address_and_opens_sites(tmp_path: Path) -> None:
     site = Site(page, data=answered)
     async with kit_for(tmp_path, site, secrets={"maps": SecretStr("s3cret-key")}) as plain:
-        kit = with_recipe(plain, Shops)
-        job_id = await run(kit)
+        deps = with_recipe(plain, Shops)
+        job_id = await run(deps)
         sent = [one for one in site.asked if one.path == "/search"]
         assert [one.method for one in sent] == ["POST"] * 3
         assert sorted(orjson.loads(one.body)["area"] for one in sent) == ["north", "south", "west"]
         assert {one.headers["x-key"] for one in sent} == {"s3cret-key"}
-        found = await records(kit, job_id)
+        found = await records(deps, job_id)
         shops = [(one["url"], one["area"], one["from"]) for one in found if one["keyword"] == "shop"]
         # The first of the two answers that name a shop has opened it, and facts go along over a redirect.
         assert [url for url, _, _ in shops] == ["http://moved.test/home", "http://two.test/in"]
         assert shops[0][1:] == ("north", API)
         contacts = [one["url"] for one in found if one["keyword"] == "contact"]
         assert len(contacts) == 2 * 3, "no more than the step's policy allows"
-        rows = {one.host: one for one in await kit.database.read(sites.summaries, job_id)}
+        rows = {one.host: one for one in await deps.database.read(sites.summaries, job_id)}
         assert set(rows) == {"api.test", "one.test", "two.test"}
         assert rows["two.test"].state is SiteState.PARTIAL
-        progress = await kit.database.read(counters.progress, job_id)
+        progress = await deps.database.read(counters.progress, job_id)
         assert (progress.sites_total, progress.sites_finished, progress.pages_open) == (3, 3, 0)
-        await assert_clean(kit.database, job_id)
+        await assert_clean(deps.database, job_id)
         # No row, and no log, holds the secret.
-        everything = await kit.database.read(
+        everything = await deps.database.read(
             lambda tx: [
                 tuple(row)
                 for table in (tables.pages, tables.sites, tables.events)
@@ -152,10 +152,10 @@ async def test_an_api_is_asked_by_post_twice_at_one_address_and_opens_sites(tmp_
 async def test_a_secret_that_is_not_there_fails_the_page_and_says_which(tmp_path: Path) -> None:
     site = Site(page, data=answered)
     async with kit_for(tmp_path, site) as plain:
-        kit = with_recipe(plain, Shops)
-        job_id = await run(kit)
+        deps = with_recipe(plain, Shops)
+        job_id = await run(deps)
         assert [one for one in site.asked if one.path == "/search"] == []
-        (summary,) = await kit.database.read(sites.summaries, job_id)
+        (summary,) = await deps.database.read(sites.summaries, job_id)
         assert summary.trouble
         assert summary.trouble.sentence == (
             "Needs a rung that is not configured here (the secret maps, which GOSSAMER_SECRETS lacks)"
@@ -184,9 +184,9 @@ async def test_an_answer_that_is_no_answer_is_trouble(tmp_path: Path, status: in
 
     site = Site(page, data=answer)
     async with kit_for(tmp_path, site, secrets={"maps": SecretStr("s3cret-key")}) as plain:
-        kit = with_recipe(plain, Once)
-        job_id = await run(kit)
-        (summary,) = await kit.database.read(sites.summaries, job_id)
+        deps = with_recipe(plain, Once)
+        job_id = await run(deps)
+        (summary,) = await deps.database.read(sites.summaries, job_id)
         assert summary.trouble
         assert summary.trouble.reason is reason
         # What passes is tried again, and nothing is sent to where a redirect leads.
@@ -205,13 +205,13 @@ async def test_what_cannot_be_asked_for_is_the_pages_own_trouble(tmp_path: Path)
 
     site = Site(page)
     async with kit_for(tmp_path, site) as plain:
-        kit = with_recipe(plain, Greedy)
-        job_id = await run(kit, "a.test")
-        (summary,) = await kit.database.read(sites.summaries, job_id)
+        deps = with_recipe(plain, Greedy)
+        job_id = await run(deps, "a.test")
+        (summary,) = await deps.database.read(sites.summaries, job_id)
         assert summary.trouble
         assert summary.trouble.sentence == "Internal error (ValueError)"
-        assert (await kit.database.read(counters.progress, job_id)).sites_total == 1
-        job = await kit.database.read(jobs.get, job_id)
+        assert (await deps.database.read(counters.progress, job_id)).sites_total == 1
+        job = await deps.database.read(jobs.get, job_id)
         assert job
         assert job.state is JobState.COMPLETED
 
@@ -233,8 +233,8 @@ async def test_a_link_to_another_site_opens_that_site_whole(tmp_path: Path) -> N
 
     site = Site(answer)
     async with kit_for(tmp_path, site) as plain:
-        kit = with_recipe(plain, Directory)
-        job_id = await run(kit, "a.test")
-        urls = [one["url"] for one in await records(kit, job_id)]
+        deps = with_recipe(plain, Directory)
+        job_id = await run(deps, "a.test")
+        urls = [one["url"] for one in await records(deps, job_id)]
         assert urls == ["http://a.test/", "http://a.test/more", "http://two.test/", "http://two.test/deep"]
-        await assert_clean(kit.database, job_id)
+        await assert_clean(deps.database, job_id)

@@ -24,7 +24,7 @@ from gossamer.errors import StorageAway, UserError
 from gossamer.intake.addresses import read_addresses
 from gossamer.intake.submit import Submitted, submit_once
 from gossamer.model.account import DEFAULT, Bill, Quota
-from gossamer.model.express_slot import Seat
+from gossamer.model.express_slot import ExpressSlot
 from gossamer.model.ids import short
 from gossamer.model.job import JobRequest
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
@@ -50,11 +50,11 @@ def request_of(*urls: str) -> JobRequest:
     return replace(made, bill=Bill("scrape", Quota(), urls=len(urls), credits=len(urls)))
 
 
-def seat() -> Seat:
-    return Seat(WORKER, uuid4(), LEASE, 0.0)
+def express_slot() -> ExpressSlot:
+    return ExpressSlot(WORKER, uuid4(), LEASE, 0.0)
 
 
-async def submitted(database: AnyDatabase, *urls: str, at: Seat | None = None) -> Submitted:
+async def submitted(database: AnyDatabase, *urls: str, at: ExpressSlot | None = None) -> Submitted:
     await database.write(accounts.ensure_default)
     return await submit_once(database, RECIPES, request_of(*urls), at)
 
@@ -75,7 +75,7 @@ def ended(claimed: Claimed) -> Step:
 
 
 async def test_the_only_visit_of_a_job_is_leased_as_it_is_made(database: AnyDatabase) -> None:
-    given = seat()
+    given = express_slot()
     made = await submitted(database, "http://a.test/x", at=given)
     assert made.visit
     assert await visit_state(database, made.visit) == (VisitState.RUNNING, WORKER)
@@ -88,17 +88,17 @@ async def test_the_only_visit_of_a_job_is_leased_as_it_is_made(database: AnyData
 
 
 async def test_it_waits_for_its_turn_where_it_must(database: AnyDatabase) -> None:
-    several = await submitted(database, "http://a.test/", "http://b.test/", at=seat())
+    several = await submitted(database, "http://a.test/", "http://b.test/", at=express_slot())
     assert several.visit is None
     for number in range(visits.MOST_PER_DOMAIN):
-        assert (await submitted(database, f"http://busy.test/{number}", at=seat())).visit
-    assert (await submitted(database, "http://busy.test/more", at=seat())).visit is None
+        assert (await submitted(database, f"http://busy.test/{number}", at=express_slot())).visit
+    assert (await submitted(database, "http://busy.test/more", at=express_slot())).visit is None
     await database.write(accounts.change, DEFAULT, {"running_jobs": 1})
-    assert (await submitted(database, "http://c.test/", at=seat())).visit is None
+    assert (await submitted(database, "http://c.test/", at=express_slot())).visit is None
 
 
 async def test_a_job_ends_with_its_page_in_one_transaction(database: AnyDatabase) -> None:
-    given = seat()
+    given = express_slot()
     made = await submitted(database, "http://a.test/x", at=given)
     assert made.visit
     claimed = await database.read(load_held, made.visit, given.token)
@@ -112,7 +112,7 @@ async def test_a_job_ends_with_its_page_in_one_transaction(database: AnyDatabase
 
 
 async def test_rows_that_do_not_add_up_are_told_and_do_not_keep_a_job_open(database: AnyDatabase) -> None:
-    given = seat()
+    given = express_slot()
     made = await submitted(database, "http://a.test/x", at=given)
     assert made.visit
     claimed = await database.read(load_held, made.visit, given.token)
@@ -133,7 +133,7 @@ async def test_what_cannot_be_closed_is_settled_all_the_same(database: AnyDataba
     def broken(tx: Tx, job_id: UUID) -> None:
         close_at_once(tx, job_id, recipes=RECIPES, files_of="", credits=None)  # type: ignore[arg-type]
 
-    given = seat()
+    given = express_slot()
     made = await submitted(database, "http://a.test/x", at=given)
     assert made.visit
     claimed = await database.read(load_held, made.visit, given.token)
@@ -157,11 +157,11 @@ async def test_a_visit_goes_over_the_line_and_its_end_comes_back(database: AnyDa
         return asyncio.create_task(asyncio.sleep(0))
 
     guests = Guests(theirs, database, walk, lambda here: 1)
-    assert express.seat("a.test") is None
+    assert express.express_slot("a.test") is None
     express.connect(WORKER, 0, 1, ours)
     running = asyncio.create_task(guests.run())
-    given = await until(lambda: express.seat("a.test"))
-    assert express.seat("b.test") is None  # there was room for one
+    given = await until(lambda: express.express_slot("a.test"))
+    assert express.express_slot("b.test") is None  # there was room for one
     made = await submitted(database, "http://a.test/x", at=given)
     assert made.visit
     over = express.hand_over(given, made.visit)
@@ -169,7 +169,7 @@ async def test_a_visit_goes_over_the_line_and_its_end_comes_back(database: AnyDa
     assert (walked, over.done()) == (["http://a.test/x"], False)
     guests.over([given.token])
     await asyncio.wait_for(over, 10)
-    await until(lambda: express.seat("b.test"))
+    await until(lambda: express.express_slot("b.test"))
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await hang_up(guests)
@@ -180,7 +180,10 @@ async def test_whose_line_breaks_is_ready_again(database: AnyDatabase) -> None:
     express = Express(database, SystemClock(), LEASE)
     express.connect(WORKER, 0, 1, ours)
     theirs.sendall(b"room 2\n")
-    first, second = await until(lambda: express.seat("a.test")), await until(lambda: express.seat("a.test"))
+    first, second = (
+        await until(lambda: express.express_slot("a.test")),
+        await until(lambda: express.express_slot("a.test")),
+    )
     one = await submitted(database, "http://a.test/x", at=first)
     other = await submitted(database, "http://b.test/x", at=second)
     assert one.visit
@@ -189,7 +192,7 @@ async def test_whose_line_breaks_is_ready_again(database: AnyDatabase) -> None:
     theirs.close()
     await asyncio.wait_for(under_way, 10)
     await asyncio.wait_for(express.hand_over(second, other.visit), 10)
-    assert express.seat("a.test") is None
+    assert express.express_slot("a.test") is None
     for visit in (one.visit, other.visit):
         while await visit_state(database, visit) != (VisitState.READY, None):
             await asyncio.sleep(0.01)
@@ -208,14 +211,14 @@ async def test_a_visit_that_is_still_walked_is_not_taken_away_by_stopping(databa
     guests = Guests(theirs, database, walk, lambda _: 1)
     express.connect(WORKER, 0, 1, ours)
     running = asyncio.create_task(guests.run())
-    given = await until(lambda: express.seat("a.test"))
+    given = await until(lambda: express.express_slot("a.test"))
     made = await submitted(database, "http://a.test/x", at=given)
     assert made.visit
     waited_for = express.hand_over(given, made.visit)
     claimed = await asyncio.wait_for(begun.get(), 10)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    await until(lambda: express.seat("b.test") is None or None)
+    await until(lambda: express.express_slot("b.test") is None or None)
     assert await visit_state(database, made.visit) == (VisitState.RUNNING, WORKER)
     done = await database.write(commit, [ended(claimed)], 0, counters.EVERY, None)
     assert (done.ended, done.lost) == ({given.token}, set())
@@ -251,7 +254,7 @@ async def test_a_transaction_that_the_database_gave_up_is_not_told_as_written(tm
     refused = 0
     try:
         for number in range(120):
-            given = seat()
+            given = express_slot()
             made = await submitted(database, f"http://a{number}.test/x", at=given)
             assert made.visit
             claimed = await database.read(load_held, made.visit, given.token)
@@ -282,7 +285,7 @@ async def test_whoever_comes_with_its_key_is_told_of_a_job_that_is_on_the_disk(
     """The first request has not been answered yet; others with its key are, by whatever door they come."""
     await database.write(accounts.ensure_default)
     wanted = replace(request_of("http://a.test/"), submit_key="once")
-    first = await submit_once(database, RECIPES, wanted, seat())
+    first = await submit_once(database, RECIPES, wanted, express_slot())
     assert first.visit
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)

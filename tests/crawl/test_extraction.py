@@ -22,7 +22,7 @@ from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.page_results import read_results
 from gossamer.recipes.scrape import SCRAPE
 from gossamer.settings import Settings
-from tests.crawl.test_scrape import Desk, Town
+from tests.crawl.test_scrape import BackgroundSlots, Town
 from tests.pages import document
 
 # Looks at all paragraphs for each pair of paragraphs.
@@ -220,7 +220,7 @@ async def test_a_job_says_which_rule_has_stopped_a_page_and_goes_on(tmp_path: Pa
     urls = ["http://a.test/large", "http://a.test/small"]
     async with server, open_app(settings) as app:
         rule = {"title": "h1", "count": {"xpath": f"count({HOSTILE})", "type": "number"}}
-        job = await Desk(app, town).scrape(urls, formats=["extract"], rules=rule)
+        job = await BackgroundSlots(app, town).scrape(urls, formats=["extract"], rules=rule)
         large, small = await read_results(app.database, job, SCRAPE.kinds[0].name, urls)
         assert large.state is PageState.FAILED
         assert large.error == 'Extraction stopped (rule "count": more than 5 seconds of computing)'

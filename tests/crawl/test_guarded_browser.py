@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from gossamer.app import open_kit
+from gossamer.app import open_deps
 from gossamer.db.schema import upgrade
 from gossamer.db.tables import pages
 from gossamer.db.transactions import Tx
@@ -53,21 +53,21 @@ async def test_a_browser_that_is_led_inside_gets_nowhere_and_its_page_says_so(tm
                 dns_servers=names.address,
                 flaresolverr_url=solver.url,
             )
-            async with open_kit(settings, 1) as kit:
-                await kit.database.write(upgrade)
+            async with open_deps(settings, 1) as deps:
+                await deps.database.write(upgrade)
                 target = Target("shop.test", ("http://shop.test/",), "shop.test")
                 asked = {"keywords": ["CRM"], "mode": "own", "ladder": ["flaresolverr"]}
-                job = await submit(kit.database, kit.recipes, JobRequest("t", "prospect", asked, (target,)))
-                shard = Shard(kit, 0, 1, "home/0-1")
+                job = await submit(deps.database, deps.recipes, JobRequest("t", "prospect", asked, (target,)))
+                shard = Shard(deps, 0, 1, "home/0-1")
                 running = asyncio.create_task(shard.run())
                 async with asyncio.timeout(30):
-                    while (await kit.database.read(jobs.states, [job.id]))[job.id] is not JobState.COMPLETED:
+                    while (await deps.database.read(jobs.states, [job.id]))[job.id] is not JobState.COMPLETED:
                         await asyncio.sleep(0.05)
                 shard.stop()
                 await running
-                ends = await kit.database.read(_ends)
-                requests = await kit.database.read(_requests)
-                await assert_clean(kit.database, job.id)
+                ends = await deps.database.read(_ends)
+                requests = await deps.database.read(_requests)
+                await assert_clean(deps.database, job.id)
     names.close()
     assert ends == {
         "http://shop.test/": (PageState.DONE, ""),

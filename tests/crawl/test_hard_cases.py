@@ -23,11 +23,11 @@ async def test_a_redirect_under_a_long_crawl_delay_comes_to_its_end(tmp_path: Pa
         return (301, {"location": "/home"}, "") if path == "/" else (200, {}, PAGE)
 
     site = Site(answer)
-    async with kit_for(tmp_path, site) as kit:
-        job_id = await submit_job(kit, "slow.test")
-        await work_until_over(kit, job_id)
+    async with kit_for(tmp_path, site) as deps:
+        job_id = await submit_job(deps, "slow.test")
+        await work_until_over(deps, job_id)
         assert [one.path for one in site.asked] == ["/robots.txt", "/", "/home", "/sitemap.xml"]
-        assert (await kit.database.read(counters.progress, job_id)).records == 1
+        assert (await deps.database.read(counters.progress, job_id)).records == 1
 
 
 async def test_a_chain_of_redirects_from_site_to_site_ends(tmp_path: Path) -> None:
@@ -38,12 +38,12 @@ async def test_a_chain_of_redirects_from_site_to_site_ends(tmp_path: Path) -> No
         return 301, {"location": f"http://h{number + 1}.trap{number + 1}.test/"}, ""
 
     site = Site(answer)
-    async with kit_for(tmp_path, site) as kit:
-        job_id = await submit_job(kit, "h0.trap0.test")
-        await work_until_over(kit, job_id)
-        hosts = await kit.database.read(sites.hosts, job_id, "", 100)
+    async with kit_for(tmp_path, site) as deps:
+        job_id = await submit_job(deps, "h0.trap0.test")
+        await work_until_over(deps, job_id)
+        hosts = await deps.database.read(sites.hosts, job_id, "", 100)
         assert len(hosts) == 6  # the listed one and five hand-overs
-        progress = await kit.database.read(counters.progress, job_id)
+        progress = await deps.database.read(counters.progress, job_id)
         assert (progress.sites_done, progress.pages_failed, progress.pages_open) == (1, 1, 0)
 
 
@@ -55,9 +55,9 @@ async def test_a_worker_that_is_stopping_begins_nothing_new(tmp_path: Path) -> N
         return 200, {}, PAGE.replace("</p>", f"</p>{links}")
 
     site = Site(answer, slow={"late.test": 6.0})
-    async with kit_for(tmp_path, site, rate=20) as kit:
-        await submit_job(kit, "late.test", *(f"quick{number}.test" for number in range(8)))
-        shard = Shard(kit, 0, 1, "home/0-1")
+    async with kit_for(tmp_path, site, rate=20) as deps:
+        await submit_job(deps, "late.test", *(f"quick{number}.test" for number in range(8)))
+        shard = Shard(deps, 0, 1, "home/0-1")
         running = asyncio.create_task(shard.run())
         while len(site.asked) < 60:
             await asyncio.sleep(0.05)
@@ -77,11 +77,11 @@ async def test_robots_txt_on_another_domain_is_not_asked_from_here(tmp_path: Pat
         return 200, {}, PAGE
 
     site = Site(answer)
-    async with kit_for(tmp_path, site) as kit:
-        job_id = await submit_job(kit, "a.test", "b.test")
-        await work_until_over(kit, job_id)
+    async with kit_for(tmp_path, site) as deps:
+        job_id = await submit_job(deps, "a.test", "b.test")
+        await work_until_over(deps, job_id)
         assert not [one for one in site.asked if one.host == "elsewhere.test"]
-        assert await kit.database.read(sites.summaries, job_id, SiteState.FAILED) == []
+        assert await deps.database.read(sites.summaries, job_id, SiteState.FAILED) == []
 
 
 class Hurried(BoundProspect):
@@ -98,15 +98,15 @@ async def test_a_visit_whose_time_is_over_keeps_what_it_has_and_says_so(tmp_path
         return (404, {}, "") if path.endswith((".txt", ".xml")) else (200, {}, PAGE.replace("<p>", f"<p>{links}"))
 
     site = Site(answer)
-    async with kit_for(tmp_path, site, rate=10) as kit:
-        kit = replace(kit, recipes={**kit.recipes, "prospect": replace(PROSPECT, bind=Hurried)})
-        job_id = await submit_job(kit, "long.test")
-        await work_until_over(kit, job_id)
-        (summary,) = await kit.database.read(sites.summaries, job_id)
+    async with kit_for(tmp_path, site, rate=10) as deps:
+        deps = replace(deps, recipes={**deps.recipes, "prospect": replace(PROSPECT, bind=Hurried)})
+        job_id = await submit_job(deps, "long.test")
+        await work_until_over(deps, job_id)
+        (summary,) = await deps.database.read(sites.summaries, job_id)
         assert summary.state is SiteState.PARTIAL
         assert summary.trouble
         assert summary.trouble.reason is Reason.PARTIAL_TIME
-        progress = await kit.database.read(counters.progress, job_id)
+        progress = await deps.database.read(counters.progress, job_id)
         assert 3 <= progress.pages_done < 20
         assert progress.records == progress.pages_done
         assert progress.pages_open == 0
@@ -127,10 +127,10 @@ async def test_a_site_that_moved_to_a_folder_of_another_is_walked_there(tmp_path
         return 200, {}, PAGE.replace("<p>", f"<p>{links if path == '/en/' else ''}")
 
     site = Site(answer)
-    async with kit_for(tmp_path, site) as kit:
-        job_id = await submit_job(kit, "old.test")
-        await work_until_over(kit, job_id)
-        progress = await kit.database.read(counters.progress, job_id)
+    async with kit_for(tmp_path, site) as deps:
+        job_id = await submit_job(deps, "old.test")
+        await work_until_over(deps, job_id)
+        progress = await deps.database.read(counters.progress, job_id)
         assert progress.pages_done == progress.records == 6
 
 
@@ -148,8 +148,8 @@ async def test_a_front_page_that_every_page_names_as_its_canonical_is_not_believ
         return 200, {}, PAGE.replace("<title>", f"{named}<title>").replace("<p>", f"<p>{links}")
 
     site = Site(answer)
-    async with kit_for(tmp_path, site) as kit:
-        job_id = await submit_job(kit, "folder.test", "file.test")
-        await work_until_over(kit, job_id)
-        progress = await kit.database.read(counters.progress, job_id)
+    async with kit_for(tmp_path, site) as deps:
+        job_id = await submit_job(deps, "folder.test", "file.test")
+        await work_until_over(deps, job_id)
+        progress = await deps.database.read(counters.progress, job_id)
         assert progress.pages_done == progress.records == 12

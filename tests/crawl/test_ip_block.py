@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from gossamer.clock import FrozenClock
-from gossamer.crawl.domain_pacing import Governor
+from gossamer.crawl.domain_pacing import DomainPacing
 from gossamer.crawl.ip_block import BLOCKING, MOST_SITES, AddressWatch, Change, Count, Finding, Sightings
 from gossamer.crawl.redirects import Moved
 from gossamer.model.document import Document, Response
@@ -197,10 +197,10 @@ def test_a_forgotten_job_begins_anew(crowd: Crowd) -> None:
 
 
 def test_the_governor_gives_twice_the_room_and_more_only_where_more_is_wanted() -> None:
-    governor = Governor(lambda _: timedelta(seconds=1))
-    governor.asks("patient.test", 5)
-    governor.slow_down(2)
-    assert governor.spacing("a.test") == timedelta(seconds=2)
-    assert governor.spacing("patient.test") == timedelta(seconds=5)
-    governor.slow_down(1)
-    assert governor.spacing("a.test") == timedelta(seconds=1)
+    pacing = DomainPacing(lambda _: timedelta(seconds=1))
+    pacing.asks("patient.test", 5)
+    pacing.slow_down(2)
+    assert pacing.spacing("a.test") == timedelta(seconds=2)
+    assert pacing.spacing("patient.test") == timedelta(seconds=5)
+    pacing.slow_down(1)
+    assert pacing.spacing("a.test") == timedelta(seconds=1)

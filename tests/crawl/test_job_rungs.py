@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.accounts.sealing import Sealer, purpose_of
-from gossamer.app import open_kit, sealer
-from gossamer.crawl.crawl_setup import Outlets, outlets_of
-from gossamer.crawl.worker_deps import Kit
+from gossamer.app import open_deps, sealer
+from gossamer.crawl.crawl_setup import JobRungs, rungs_of_job
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.schema import upgrade
 from gossamer.fetch import FetchError
 from gossamer.intake.submit import submit
@@ -23,30 +23,30 @@ LADDER = Ladder((DIRECT, FIRECRAWL))
 PURPOSE = purpose_of("default", "firecrawl")
 
 
-async def outlets(kit: Kit, sealed: bytes | None, ladder: Ladder = LADDER) -> Outlets:
+async def job_rungs(deps: WorkerDeps, sealed: bytes | None, ladder: Ladder = LADDER) -> JobRungs:
     keys = {"firecrawl": sealed} if sealed else {}
     target = Target("a.test", ("http://a.test/",), "a.test")
     request = JobRequest("t", "prospect", {"keywords": ["CRM"]}, (target,), start=False, sealed_keys=keys)
-    job = await submit(kit.database, kit.recipes, request)
+    job = await submit(deps.database, deps.recipes, request)
     assert not sealed or sealed.hex() not in repr(request)
-    found = await outlets_of(kit, job.id, CrawlPolicy(ladder=ladder))
-    assert await kit.database.write(retention_queries.archive, job.id, kit.clock.now(), "", "test")
-    assert (await outlets_of(kit, job.id, CrawlPolicy(ladder=LADDER))).keys == {}, "gone when the job is archived"
+    found = await rungs_of_job(deps, job.id, CrawlPolicy(ladder=ladder))
+    assert await deps.database.write(retention_queries.archive, job.id, deps.clock.now(), "", "test")
+    assert (await rungs_of_job(deps, job.id, CrawlPolicy(ladder=LADDER))).keys == {}, "gone when the job is archived"
     return found
 
 
 async def test_a_key_that_cannot_be_read_is_not_replaced_by_the_operators(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, firecrawl_key="the-operators-own", connect_to="*.test=127.0.0.1:9")
-    async with open_kit(settings, 1) as kit:
-        await kit.database.write(upgrade)
-        broken = await outlets(kit, Sealer(b"another secret").seal("fc-own", PURPOSE))
+    async with open_deps(settings, 1) as deps:
+        await deps.database.write(upgrade)
+        broken = await job_rungs(deps, Sealer(b"another secret").seal("fc-own", PURPOSE))
         with pytest.raises(FetchError, match="whose key cannot be read here") as caught:
             broken.open(FIRECRAWL, 1)
-        others = await outlets(kit, sealer(settings).seal("fc-own", purpose_of("somebody-else", "firecrawl")))
+        others = await job_rungs(deps, sealer(settings).seal("fc-own", purpose_of("somebody-else", "firecrawl")))
         assert others.keys == {"firecrawl": None}
-        good = await outlets(kit, sealer(settings).seal("fc-own", PURPOSE))
-        free = await outlets(kit, sealer(settings).seal("fc-own", PURPOSE), Ladder((DIRECT,)))
-        none = await outlets(kit, None)
+        good = await job_rungs(deps, sealer(settings).seal("fc-own", PURPOSE))
+        free = await job_rungs(deps, sealer(settings).seal("fc-own", PURPOSE), Ladder((DIRECT,)))
+        none = await job_rungs(deps, None)
         await good.open(FIRECRAWL, 1).close()
         await none.open(FIRECRAWL, 1).close()
     assert caught.value.trouble.reason is Reason.NOT_CONFIGURED

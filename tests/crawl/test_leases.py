@@ -5,7 +5,7 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 from gossamer.clock import FrozenClock
-from gossamer.crawl.leases import Hold, Holds
+from gossamer.crawl.leases import HeldLease, HeldLeases
 from gossamer.model.page import Visit
 
 
@@ -30,7 +30,7 @@ def _visit(lease: UUID) -> Visit:
 
 async def test_a_walk_whose_page_has_come_or_is_paid_for_is_not_cut_off() -> None:
     clock = FrozenClock()
-    holds = Holds(clock, timedelta(seconds=60))
+    holds = HeldLeases(clock, timedelta(seconds=60))
     walking = [holds.take(_visit(uuid4()), clock.monotonic()) for _ in range(3)]
     asking, answered, paying = walking
     for hold in walking:
@@ -51,5 +51,5 @@ async def test_a_walk_whose_page_has_come_or_is_paid_for_is_not_cut_off() -> Non
     assert asking.stop.is_set()
 
 
-def _is_cut_off(hold: Hold) -> bool:
+def _is_cut_off(hold: HeldLease) -> bool:
     return hold.walk is not None and hold.walk.cancelled()

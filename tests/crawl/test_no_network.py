@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from gossamer.app import open_kit
+from gossamer.app import open_deps
 from gossamer.crawl import own_network
-from gossamer.crawl.worker_deps import Kit
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.schema import upgrade
 from gossamer.db.tables import pages
 from gossamer.model.states import JobState, SiteState
@@ -38,8 +38,8 @@ def settings_for(home: Path, port: int) -> Settings:
     return Settings(home=home, domain_rate=20, connect_to=f"*.test=127.0.0.1:{port}")
 
 
-async def has_reason(kit: Kit, job_id: UUID, said: str) -> bool:
-    job = await kit.database.read(jobs.get, job_id)
+async def has_reason(deps: WorkerDeps, job_id: UUID, said: str) -> bool:
+    job = await deps.database.read(jobs.get, job_id)
     assert job
     assert job.state is JobState.RUNNING
     return job.reason.startswith(said) if said else not job.reason
@@ -47,37 +47,37 @@ async def has_reason(kit: Kit, job_id: UUID, said: str) -> bool:
 
 async def test_a_job_begun_without_a_network_waits_and_is_read_whole(tmp_path: Path) -> None:
     port, site = unused_port(), Site(lambda host, path: (200, {}, PAGE) if path == "/" else (404, {}, ""))
-    async with open_kit(settings_for(tmp_path, port), 1) as kit:
-        await kit.database.write(upgrade)
-        job_id = await submit_job(kit, *HOSTS)
-        shard = Shard(kit, 0, 1, "home/0-1")
+    async with open_deps(settings_for(tmp_path, port), 1) as deps:
+        await deps.database.write(upgrade)
+        job_id = await submit_job(deps, *HOSTS)
+        shard = Shard(deps, 0, 1, "home/0-1")
         running = asyncio.create_task(shard.run())
         async with asyncio.timeout(60):
-            while not await has_reason(kit, job_id, "No network since "):
+            while not await has_reason(deps, job_id, "No network since "):
                 await asyncio.sleep(0.05)
-            (alert,) = await kit.database.read(lambda tx: alerts.recent(tx, 10))
+            (alert,) = await deps.database.read(lambda tx: alerts.recent(tx, 10))
             assert alert.kind == "network"
             await asyncio.sleep(1)
             server = await asyncio.start_server(site, "127.0.0.1", port)
-            while await kit.database.read(lambda tx: alerts.recent(tx, 10)):
+            while await deps.database.read(lambda tx: alerts.recent(tx, 10)):
                 await asyncio.sleep(0.05)
         shard.stop()
         await running
-        await work_until_over(kit, job_id)
+        await work_until_over(deps, job_id)
         server.close()
-        found = await kit.database.read(sites.summaries, job_id)
-        tried = await kit.database.read(lambda tx: tx.run(select(pages.c.url, pages.c.attempts)).all())
-        await assert_clean(kit.database, job_id)
+        found = await deps.database.read(sites.summaries, job_id)
+        tried = await deps.database.read(lambda tx: tx.run(select(pages.c.url, pages.c.attempts)).all())
+        await assert_clean(deps.database, job_id)
     assert {one.state for one in found} == {SiteState.DONE}
     assert all(len(row.attempts) == 1 for row in tried), "no try counts that was made without a network"
 
 
 async def test_three_dead_domains_come_to_their_end(tmp_path: Path) -> None:
-    async with open_kit(settings_for(tmp_path, unused_port()), 1) as kit:
-        await kit.database.write(upgrade)
-        job_id = await submit_job(kit, *HOSTS[:3])
-        await work_until_over(kit, job_id)
-        found = await kit.database.read(sites.summaries, job_id)
+    async with open_deps(settings_for(tmp_path, unused_port()), 1) as deps:
+        await deps.database.write(upgrade)
+        job_id = await submit_job(deps, *HOSTS[:3])
+        await work_until_over(deps, job_id)
+        found = await deps.database.read(sites.summaries, job_id)
     assert {one.state for one in found} == {SiteState.FAILED}
 
 
@@ -86,18 +86,18 @@ async def test_a_job_of_dead_domains_does_not_keep_others_waiting(tmp_path: Path
     server = await asyncio.start_server(site, "127.0.0.1", 0)
     rules = f"alive.example=127.0.0.1:{server.sockets[0].getsockname()[1]},*.test=127.0.0.1:{unused_port()}"
     settings = Settings(home=tmp_path, domain_rate=20, connect_to=rules)
-    async with server, open_kit(settings, 1) as kit:
-        await kit.database.write(upgrade)
-        dead = await submit_job(kit, *HOSTS)
-        shard = Shard(kit, 0, 1, "home/0-1")
+    async with server, open_deps(settings, 1) as deps:
+        await deps.database.write(upgrade)
+        dead = await submit_job(deps, *HOSTS)
+        shard = Shard(deps, 0, 1, "home/0-1")
         running = asyncio.create_task(shard.run())
         async with asyncio.timeout(60):
-            while not await has_reason(kit, dead, "No network since "):
+            while not await has_reason(deps, dead, "No network since "):
                 await asyncio.sleep(0.05)
-            alive = await submit_job(kit, "alive.example")
-            while (await kit.database.read(sites.summaries, alive))[0].state is SiteState.OPEN:
+            alive = await submit_job(deps, "alive.example")
+            while (await deps.database.read(sites.summaries, alive))[0].state is SiteState.OPEN:
                 await asyncio.sleep(0.05)
         shard.stop()
         await running
-        found = await kit.database.read(sites.summaries, alive)
+        found = await deps.database.read(sites.summaries, alive)
     assert {one.state for one in found} == {SiteState.DONE}

@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.clock import SystemClock
 from gossamer.crawl import own_network
-from gossamer.crawl.own_network import MANY, WayOut
+from gossamer.crawl.own_network import MANY, OwnNetwork
 from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.outage import Answers
 from gossamer.fetch.resolve import Resolver
@@ -32,7 +32,7 @@ class Ground:
         self.asked: list[str] = []
         self._ports: dict[str, int] = {}
         self._servers: dict[str, asyncio.Server] = {}
-        self._made: list[WayOut] = []
+        self._made: list[OwnNetwork] = []
 
     def name(self, *hosts: str) -> None:
         """Hosts where nobody listens yet, each at an address of its own."""
@@ -57,11 +57,11 @@ class Ground:
         for host in hosts:
             self._servers.pop(host).close()
 
-    def way_out(self, proxy: str = "", patience: timedelta = timedelta(minutes=10)) -> WayOut:
+    def own_network(self, proxy: str = "", patience: timedelta = timedelta(minutes=10)) -> OwnNetwork:
         rules = ",".join(f"{host}={self.address(host)}:{port}" for host, port in self._ports.items())
         guard = Guard(self.resolver, rules=parse_connect_to(rules))
         self.guard = guard
-        made = WayOut(
+        made = OwnNetwork(
             self.clock, guard, self.answers, self.resolver.is_there, self.gate, lambda _: SPACING, proxy, patience
         )
         self._made.append(made)
@@ -89,7 +89,7 @@ async def ground(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Ground]:
     await made.close()
 
 
-async def fail(way: WayOut, *hosts: str) -> list[bool]:
+async def fail(way: OwnNetwork, *hosts: str) -> list[bool]:
     """Whose trouble it is that these cannot be had, asked for all at once."""
     began = asyncio.get_running_loop().time()
     return list(await asyncio.gather(*(way.is_ours(f"http://{host}/", began) for host in hosts)))
@@ -107,19 +107,19 @@ def hosts(number: int) -> list[str]:
 
 async def test_a_single_dead_site_is_dead(ground: Ground) -> None:
     ground.name("a.test")
-    assert await fail(ground.way_out(), "a.test") == [False]
+    assert await fail(ground.own_network(), "a.test") == [False]
 
 
 async def test_three_dead_sites_and_nothing_else_are_dead(ground: Ground) -> None:
     ground.name(*hosts(3))
-    way = ground.way_out()
+    way = ground.own_network()
     for _ in range(3):
         assert await fail(way, *hosts(3)) == [False] * 3
 
 
 async def test_who_answers_later_shows_that_there_is_a_network(ground: Ground) -> None:
     ground.name(*hosts(9))
-    way = ground.way_out()
+    way = ground.own_network()
     failing = asyncio.create_task(fail(way, *hosts(8)))
     await asyncio.sleep(0.05)
     await ground.answer("i.test")
@@ -129,7 +129,7 @@ async def test_who_answers_later_shows_that_there_is_a_network(ground: Ground) -
 
 async def test_many_sites_that_fail_while_nothing_answers_are_an_outage_of_ours(ground: Ground) -> None:
     ground.name(*hosts(MANY))
-    way = ground.way_out()
+    way = ground.own_network()
     assert await fail(way, *hosts(MANY)) == [True] * MANY
     await until(lambda: way.since is not None)
     assert f"none of {MANY} domains answers" in way.why
@@ -142,7 +142,7 @@ async def test_many_sites_that_fail_while_nothing_answers_are_an_outage_of_ours(
 
 async def test_an_outage_that_is_over_before_anybody_looks_counts_for_nobody(ground: Ground) -> None:
     ground.name(*hosts(MANY))
-    way = ground.way_out()
+    way = ground.own_network()
     await ground.listen("a.test")
     assert await fail(way, *hosts(MANY)) == [True] * MANY
     await until(lambda: not way.is_away)
@@ -151,7 +151,7 @@ async def test_an_outage_that_is_over_before_anybody_looks_counts_for_nobody(gro
 
 async def test_many_dead_sites_get_one_try_for_nothing_and_no_more(ground: Ground) -> None:
     ground.name(*hosts(MANY))
-    way = ground.way_out()
+    way = ground.own_network()
     await ground.listen("a.test")
     await fail(way, *hosts(MANY))
     await until(lambda: not way.is_away)
@@ -161,7 +161,7 @@ async def test_many_dead_sites_get_one_try_for_nothing_and_no_more(ground: Groun
 
 async def test_many_dead_sites_come_to_their_end_where_nothing_else_speaks_for_an_outage(ground: Ground) -> None:
     ground.name(*hosts(MANY))
-    way = ground.way_out(patience=timedelta(seconds=0.3))
+    way = ground.own_network(patience=timedelta(seconds=0.3))
     assert await fail(way, *hosts(MANY)) == [True] * MANY
     await until(lambda: not way.is_away)
     assert await fail(way, *hosts(MANY)) == [False] * MANY
@@ -169,7 +169,7 @@ async def test_many_dead_sites_come_to_their_end_where_nothing_else_speaks_for_a
 
 async def test_dead_sites_of_one_job_do_not_keep_the_sites_of_others_waiting(ground: Ground) -> None:
     ground.name(*hosts(MANY), "other.test")
-    way = ground.way_out()
+    way = ground.own_network()
 
     async def waiting() -> list[str]:
         return ["http://a.test/", "http://other.test/"]
@@ -184,7 +184,7 @@ async def test_dead_sites_of_one_job_do_not_keep_the_sites_of_others_waiting(gro
 
 async def test_while_others_can_do_the_work_nobody_ceases_to_wait(ground: Ground) -> None:
     ground.name(*hosts(MANY))
-    way = ground.way_out(patience=timedelta(seconds=0.1))
+    way = ground.own_network(patience=timedelta(seconds=0.1))
     asked = 0
 
     async def others() -> bool:
@@ -200,7 +200,7 @@ async def test_while_others_can_do_the_work_nobody_ceases_to_wait(ground: Ground
 
 async def test_a_few_sites_fail_and_one_that_answered_before_is_looked_for(ground: Ground) -> None:
     ground.name("a.test", "b.test", "c.test")
-    way = ground.way_out()
+    way = ground.own_network()
     await ground.listen("c.test")
     await asyncio.sleep(0.05)  # the Gate knows nothing of it, and lets nobody to it at once
     await ground.answer("c.test")
@@ -210,7 +210,7 @@ async def test_a_few_sites_fail_and_one_that_answered_before_is_looked_for(groun
 
 async def test_addresses_that_answered_before_and_all_do_not_any_more_are_an_outage(ground: Ground) -> None:
     ground.name("dead.test", *hosts(MANY))
-    way = ground.way_out()
+    way = ground.own_network()
     await asyncio.sleep(0.05)
     await ground.answer(*hosts(MANY))
     assert await fail(way, "dead.test") == [True]
@@ -220,7 +220,7 @@ async def test_addresses_that_answered_before_and_all_do_not_any_more_are_an_out
 
 async def test_a_look_takes_the_turn_of_the_domain(ground: Ground) -> None:
     ground.name("a.test", "b.test")
-    way = ground.way_out()
+    way = ground.own_network()
     await ground.listen("b.test")
     await ground.answer("b.test")
     await ground.gate.hold_off("b.test", timedelta(minutes=1))
@@ -230,7 +230,7 @@ async def test_a_look_takes_the_turn_of_the_domain(ground: Ground) -> None:
 
 async def test_no_route_to_anywhere_is_an_outage(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     ground.name("a.test")
-    way = ground.way_out()
+    way = ground.own_network()
     monkeypatch.setattr(own_network, "_knows_route", lambda *_: False)
     assert await fail(way, "a.test") == [True]
     assert way.why == "no route"
@@ -242,7 +242,7 @@ async def test_a_name_server_that_answers_nothing_is_an_outage(ground: Ground, r
     names.names[""] = root
     await ground.resolver.close()
     ground.resolver = Resolver(ground.clock, servers=[names.address], patience=timedelta(seconds=0.2))
-    way = ground.way_out()
+    way = ground.own_network()
     assert await fail(way, "a.example") == [True]
     assert way.why == "no answer from the name server"
     names.names[""] = Name(code=NOERROR)
@@ -254,7 +254,7 @@ async def test_a_name_server_that_answers_leaves_a_few_dead_names_dead(ground: G
     names = await NameServer().start()  # it knows no name, and says so
     await ground.resolver.close()
     ground.resolver = Resolver(ground.clock, servers=[names.address])
-    way = ground.way_out()
+    way = ground.own_network()
     assert await fail(way, "a.example", "b.example", "c.example") == [False] * 3
     names.close()
 
@@ -263,7 +263,7 @@ async def test_of_a_proxy_only_whether_it_can_be_reached(ground: Ground) -> None
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     ground.name("a.test")
-    way = ground.way_out(proxy=f"http://user:secret@127.0.0.1:{port}")
+    way = ground.own_network(proxy=f"http://user:secret@127.0.0.1:{port}")
     assert await fail(way, "a.test") == [False]
     server.close()
     assert await fail(way, "a.test") == [False], "one that refuses has a guard of its own"
@@ -271,7 +271,7 @@ async def test_of_a_proxy_only_whether_it_can_be_reached(ground: Ground) -> None
 
 async def test_it_can_be_closed_while_it_looks(ground: Ground) -> None:
     ground.name(*hosts(MANY))
-    way = ground.way_out()
+    way = ground.own_network()
     deciding = asyncio.create_task(way.is_ours("http://a.test/", ground.clock.monotonic()))
     await asyncio.sleep(0.01)
     deciding.cancel()

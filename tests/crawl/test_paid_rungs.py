@@ -9,8 +9,8 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from gossamer.app import open_kit
-from gossamer.crawl.worker_deps import Kit
+from gossamer.app import open_deps
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.schema import upgrade
 from gossamer.db.tables import records
 from gossamer.db.transactions import Tx
@@ -50,7 +50,7 @@ def opened_by_scripts() -> list[str]:
 
 
 @asynccontextmanager
-async def paying_kit(home: Path, web: SampleWeb = WEB, **emulated: Any) -> AsyncIterator[tuple[Kit, Running]]:
+async def paying_kit(home: Path, web: SampleWeb = WEB, **emulated: Any) -> AsyncIterator[tuple[WorkerDeps, Running]]:
     async with serve(web) as served:
         rules = f"*.test=127.0.0.1:{served.port}"
         async with emulate("scrapingbee", rules, **emulated) as provider:
@@ -61,13 +61,13 @@ async def paying_kit(home: Path, web: SampleWeb = WEB, **emulated: Any) -> Async
                 scrapingbee_key=provider.key,
                 scrapingbee_url=provider.url,
             )
-            async with open_kit(settings, 1) as kit:
-                await kit.database.write(upgrade)
-                yield kit, provider
+            async with open_deps(settings, 1) as deps:
+                await deps.database.write(upgrade)
+                yield deps, provider
 
 
 async def work(
-    kit: Kit,
+    deps: WorkerDeps,
     hosts: Sequence[str],
     until: JobState,
     cap: Cap,
@@ -78,12 +78,12 @@ async def work(
 ) -> UUID:
     targets = tuple(Target(host, (f"http://{host}/",), host) for host in hosts)
     asked = {"keywords": list(web.keywords), "mode": mode, "ladder": list(ladder)}
-    job = await submit(kit.database, kit.recipes, JobRequest("test", "prospect", asked, targets, cap=cap))
-    shard = Shard(kit, 0, 1, "home/0-1")
+    job = await submit(deps.database, deps.recipes, JobRequest("test", "prospect", asked, targets, cap=cap))
+    shard = Shard(deps, 0, 1, "home/0-1")
     running = asyncio.create_task(shard.run())
     try:
         async with asyncio.timeout(60):
-            while (await kit.database.read(jobs.states, [job.id]))[job.id] is not until:
+            while (await deps.database.read(jobs.states, [job.id]))[job.id] is not until:
                 assert not running.done(), running.result()
                 await asyncio.sleep(0.05)
     finally:
@@ -101,23 +101,23 @@ async def test_what_only_scripts_show_is_found_and_the_bill_is_ours(tmp_path: Pa
     hosts = opened_by_scripts()
     expected = set().union(*(there(JS)[host] for host in hosts))
     assert expected > set().union(*(there()[host] for host in hosts))
-    async with paying_kit(tmp_path) as (kit, provider):
-        job_id = await work(kit, hosts, JobState.COMPLETED, Cap(1_000))
-        assert await kit.database.read(mentions, job_id) == expected
-        assert (await kit.database.read(budgets.of_job, job_id)).spent.credits == provider.bill.total > 0
-        assert not await kit.database.read(reservations.any_left)
-        await assert_clean(kit.database, job_id)
+    async with paying_kit(tmp_path) as (deps, provider):
+        job_id = await work(deps, hosts, JobState.COMPLETED, Cap(1_000))
+        assert await deps.database.read(mentions, job_id) == expected
+        assert (await deps.database.read(budgets.of_job, job_id)).spent.credits == provider.bill.total > 0
+        assert not await deps.database.read(reservations.any_left)
+        await assert_clean(deps.database, job_id)
 
 
 async def test_at_its_limit_a_job_pauses_and_no_credit_more_was_charged(tmp_path: Path) -> None:
-    async with paying_kit(tmp_path) as (kit, provider):
-        job_id = await work(kit, opened_by_scripts(), JobState.PAUSING, Cap(6))
-        job = await kit.database.read(jobs.get, job_id)
+    async with paying_kit(tmp_path) as (deps, provider):
+        job_id = await work(deps, opened_by_scripts(), JobState.PAUSING, Cap(6))
+        job = await deps.database.read(jobs.get, job_id)
         assert job
-        spent = (await kit.database.read(budgets.of_job, job_id)).spent.credits
+        spent = (await deps.database.read(budgets.of_job, job_id)).spent.credits
         assert job.reason == (
             f"Budget limit reached ({spent} credits used). Job paused. "
             "Resume with higher limit or export partial results."
         )
         assert 0 < spent == provider.bill.total <= 6
-        await assert_clean(kit.database, job_id)
+        await assert_clean(deps.database, job_id)

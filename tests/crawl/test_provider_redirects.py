@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from gossamer.app import open_kit
+from gossamer.app import open_deps
 from gossamer.db.schema import upgrade
 from gossamer.db.tables import pages
 from gossamer.db.transactions import Tx
@@ -64,29 +64,29 @@ async def test_what_robots_forbid_is_not_read_though_a_provider_was_led_there(tm
         async with emulate(name, rules) as provider:
             reached = {f"{name}_url": provider.url} | ({} if name == "flaresolverr" else {f"{name}_key": provider.key})
             settings = Settings(home=tmp_path, domain_rate=500, connect_to=rules, never_send=listed, **reached)
-            async with open_kit(settings, 1) as kit:
-                await kit.database.write(upgrade)
+            async with open_deps(settings, 1) as deps:
+                await deps.database.write(upgrade)
                 target = Target("shop.test", ("http://shop.test/",), "shop.test")
                 asked = {"keywords": ["CRM"], "mode": "own", "ladder": [rung]}
                 request = JobRequest("t", "prospect", asked, (target,), cap=Cap(1_000))
-                job = await submit(kit.database, kit.recipes, request)
-                shard = Shard(kit, 0, 1, "home/0-1")
+                job = await submit(deps.database, deps.recipes, request)
+                shard = Shard(deps, 0, 1, "home/0-1")
                 running = asyncio.create_task(shard.run())
                 async with asyncio.timeout(30):
-                    while (await kit.database.read(jobs.states, [job.id]))[job.id] is not JobState.COMPLETED:
+                    while (await deps.database.read(jobs.states, [job.id]))[job.id] is not JobState.COMPLETED:
                         await asyncio.sleep(0.05)
                 shard.stop()
                 await running
-                assert await kit.database.read(_ends) == {
+                assert await deps.database.read(_ends) == {
                     "http://shop.test/": (PageState.DONE, ""),
                     "http://shop.test/open": (PageState.DONE, ""),
                     "http://shop.test/led": (PageState.SKIPPED, Reason.ROBOTS.name),
                     "http://shop.test/gone": (PageState.SKIPPED, Reason.MOVED.name),
                     "http://partner.test/partner": (PageState.FAILED, Reason.NEVER_SEND.name),
                 }
-                found = {url for url, _ in await kit.database.read(mentions, job.id)}
+                found = {url for url, _ in await deps.database.read(mentions, job.id)}
                 assert found == {"http://shop.test/", "http://shop.test/allowed"}
-                spent = (await kit.database.read(budgets.of_job, job.id)).spent.credits
+                spent = (await deps.database.read(budgets.of_job, job.id)).spent.credits
                 assert spent == provider.bill.total
                 assert [entry.target for entry in provider.bill.entries].count("http://partner.test/partner") == 0
-                await assert_clean(kit.database, job.id)
+                await assert_clean(deps.database, job.id)

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from gossamer.crawl.recipe_failures import ENOUGH, Mistakes
+from gossamer.crawl.recipe_failures import ENOUGH, RecipeFailures
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
@@ -18,10 +18,10 @@ GONE = PageStep(Page.at("http://a.test/", 0), PageState.FAILED, Trouble(Reason.N
 
 async def _after(database: AnyDatabase, *steps: PageStep) -> tuple[UUID, JobState, set[UUID]]:
     job = await database.write(make_job, "a.test")
-    mistakes = Mistakes(database)
+    recipe_failures = RecipeFailures(database)
     for step in steps:
-        mistakes.note(job.id, step)
-    ended = await mistakes.look()
+        recipe_failures.note(job.id, step)
+    ended = await recipe_failures.look()
     return job.id, await state_of(database, job.id), ended
 
 

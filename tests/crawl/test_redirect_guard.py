@@ -14,8 +14,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from gossamer.app import open_kit
-from gossamer.crawl.worker_deps import Kit
+from gossamer.app import open_deps
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.schema import upgrade
 from gossamer.db.tables import pages
 from gossamer.db.transactions import Tx
@@ -39,7 +39,7 @@ class Town:
     public: Site
     hidden: Site
     names: NameServer
-    kit: Kit
+    deps: WorkerDeps
     outcomes: dict[str, tuple[PageState, str]] = field(default_factory=dict)
 
     @property
@@ -54,9 +54,9 @@ class Town:
         """Visit shop.example until there is nothing left to do."""
         target = Target("shop.example", (f"{self.origin}/",), "shop.example")
         request = JobRequest("t", "prospect", {"keywords": ["CRM", "secret"]}, (target,))
-        job_id = (await submit(self.kit.database, self.kit.recipes, request)).id
-        await work_until_over(self.kit, job_id, 30)
-        self.outcomes = await self.kit.database.read(_outcomes, job_id)
+        job_id = (await submit(self.deps.database, self.deps.recipes, request)).id
+        await work_until_over(self.deps, job_id, 30)
+        self.outcomes = await self.deps.database.read(_outcomes, job_id)
 
     @property
     def asked(self) -> list[str]:
@@ -80,9 +80,9 @@ async def _town(tmp_path: Path) -> AsyncIterator[Town]:
         for path in ("/", "/secret", "/robots.txt", "/sitemap.xml"):
             hidden.pages[path] = answer(b"<title>secret</title><p>The secret of the CRM is this.", HTML)
         settings = Settings(home=tmp_path, domain_rate=500, allow_networks="127.0.0.2/32", dns_servers=names.address)
-        async with open_kit(settings, 1) as kit:
-            await kit.database.write(upgrade)
-            yield Town(public, hidden, names, kit)
+        async with open_deps(settings, 1) as deps:
+            await deps.database.write(upgrade)
+            yield Town(public, hidden, names, deps)
     names.close()
 
 

@@ -51,20 +51,20 @@ def back_for_a_cookie(way: str, *, content: bool = True) -> Site:
 @pytest.mark.parametrize(("way", "asked"), [("/", ["/", "/"]), ("/cookie", ["/", "/cookie", "/"])])
 async def test_a_site_that_wants_its_cookie_first_gets_it(tmp_path: Path, way: str, asked: list[str]) -> None:
     site = back_for_a_cookie(way)
-    async with kit_for(tmp_path, site) as kit:
-        job_id = await walk(kit, "shop.test")
+    async with kit_for(tmp_path, site) as deps:
+        job_id = await walk(deps, "shop.test")
         assert site.paths == asked
-        (summary,) = await kit.database.read(sites.summaries, job_id)
+        (summary,) = await deps.database.read(sites.summaries, job_id)
         assert summary.state is SiteState.DONE
-        assert (await kit.database.read(counters.progress, job_id)).records == 1
+        assert (await deps.database.read(counters.progress, job_id)).records == 1
 
 
 async def test_a_site_that_sends_everybody_round_is_a_loop(tmp_path: Path) -> None:
     """It sets its cookie each time, and that changes nothing."""
     site = back_for_a_cookie("/", content=False)
-    async with kit_for(tmp_path, site) as kit:
-        job_id = await walk(kit, "shop.test")
-        (summary,) = await kit.database.read(sites.summaries, job_id)
+    async with kit_for(tmp_path, site) as deps:
+        job_id = await walk(deps, "shop.test")
+        (summary,) = await deps.database.read(sites.summaries, job_id)
         assert summary.trouble
         assert summary.trouble.reason is Reason.REDIRECT_LOOP
         assert site.paths.count("/") <= 4
@@ -73,14 +73,14 @@ async def test_a_site_that_sends_everybody_round_is_a_loop(tmp_path: Path) -> No
 @pytest.mark.parametrize("told", [f"/?sid={SESSION}", f"/;jsessionid={SESSION}", "/?utm_source=start"])
 async def test_a_session_in_the_address_is_sent_and_not_kept(tmp_path: Path, told: str) -> None:
     site = Site(leads(**{"/": told}))
-    async with kit_for(tmp_path, site) as kit:
-        job_id = await walk(kit, "shop.test")
+    async with kit_for(tmp_path, site) as deps:
+        job_id = await walk(deps, "shop.test")
         assert site.paths == ["/", told]
-        assert await kit.database.read(_found_at, job_id) == ["http://shop.test/"]
+        assert await deps.database.read(_found_at, job_id) == ["http://shop.test/"]
 
 
 async def test_letters_beyond_ascii_in_a_location_are_utf_8(tmp_path: Path) -> None:
     site = Site(leads(**{"/": "/café"}))
-    async with kit_for(tmp_path, site) as kit:
-        await walk(kit, "shop.test")
+    async with kit_for(tmp_path, site) as deps:
+        await walk(deps, "shop.test")
         assert site.paths == ["/", "/caf%C3%A9"]

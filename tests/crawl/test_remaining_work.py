@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import bindparam, update
 
-from gossamer.crawl.remaining_work import Foresight
+from gossamer.crawl.remaining_work import RemainingWork
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
 from gossamer.model.job import Extent, Job, Progress, Target
@@ -77,7 +77,7 @@ async def progress_of(database: AnyDatabase, job: Job, spacing: Callable[[str], 
     progress = await database.read(counters.progress, job.id)
     # As if the window were exactly three minutes, whatever the clock says.
     progress = replace(progress, pages_window=timedelta(minutes=3))
-    return await Foresight(spacing).add(database, job, progress)
+    return await RemainingWork(spacing).add(database, job, progress)
 
 
 async def test_twenty_thousand_small_domains_take_as_long_as_their_pages_at_the_present_rate(
@@ -166,11 +166,11 @@ async def test_nothing_is_foretold_of_a_job_that_stands_still_or_has_read_nothin
 
 async def test_an_estimate_is_made_once_for_all_who_look_in_a_moment(database: AnyDatabase) -> None:
     job = await database.write(a_job, [(10, 5, 30)], recently=10)
-    progress, foresight = await database.read(counters.progress, job.id), Foresight(every_second)
-    first = (await foresight.add(database, job, progress)).ahead
+    progress, remaining_work = await database.read(counters.progress, job.id), RemainingWork(every_second)
+    first = (await remaining_work.add(database, job, progress)).ahead
     await database.write(lambda tx: tx.run(update(tables.sites).values(size=300)))
-    assert (await foresight.add(database, job, progress)).ahead is first
-    again = (await Foresight(every_second).add(database, job, progress)).ahead
+    assert (await remaining_work.add(database, job, progress)).ahead is first
+    again = (await RemainingWork(every_second).add(database, job, progress)).ahead
     assert again != first
 
 
@@ -202,21 +202,21 @@ async def test_a_real_job_never_promises_less_than_its_slowest_domain_takes(
 ) -> None:
     """Once all sizes are known, what is said at any moment is no less than the spacing of the longest queue allows."""
     rate = 20
-    async with kit_for(tmp_path, _web(pages), rate=rate) as kit:
-        job_id = await submit_job(kit, *pages)
-        shard = Shard(kit, 0, 1, "home/0-1")
+    async with kit_for(tmp_path, _web(pages), rate=rate) as deps:
+        job_id = await submit_job(deps, *pages)
+        shard = Shard(deps, 0, 1, "home/0-1")
         running = asyncio.create_task(shard.run())
         looks: list[Progress] = []
         async with asyncio.timeout(120):
             while True:
-                job = await kit.database.read(jobs.get, job_id)
+                job = await deps.database.read(jobs.get, job_id)
                 assert job
                 if job.state is JobState.COMPLETED:
                     break
-                before = await kit.database.read(counters.progress, job_id)
-                progress = await Foresight(lambda _: SECOND / rate).add(kit.database, job, before)
-                left = await kit.database.read(_longest_left, job_id, pages)
-                after = await kit.database.read(counters.progress, job_id)
+                before = await deps.database.read(counters.progress, job_id)
+                progress = await RemainingWork(lambda _: SECOND / rate).add(deps.database, job, before)
+                left = await deps.database.read(_longest_left, job_id, pages)
+                after = await deps.database.read(counters.progress, job_id)
                 if progress.left and not progress.left_is_least:
                     looks.append(progress)
                     # What was settled between these looks is in neither part of the estimate.
@@ -228,7 +228,7 @@ async def test_a_real_job_never_promises_less_than_its_slowest_domain_takes(
         shard.stop()
         await running
         assert looks
-        assert (await kit.database.read(counters.progress, job_id)).pages_done == sum(pages.values())
+        assert (await deps.database.read(counters.progress, job_id)).pages_done == sum(pages.values())
 
 
 def _longest_left(tx: Tx, job_id: UUID, pages: dict[str, int]) -> int:

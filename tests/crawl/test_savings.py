@@ -12,7 +12,7 @@ import pytest
 from gossamer.app import App, open_app
 from gossamer.cli.here import LocalHome
 from gossamer.cli.job_summary import show_summary
-from gossamer.crawl.worker_deps import Kit
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.exports.formats import formats_named
 from gossamer.exports.make import make_file
 from gossamer.exports.orders import Wish
@@ -64,8 +64,8 @@ def there(numbers: list[int], visitor: Visitor = NOBODY) -> Mentions:
     }
 
 
-async def spent(kit: Kit, job_id: UUID) -> int:
-    return (await kit.database.read(budgets.of_job, job_id)).spent.credits
+async def spent(deps: WorkerDeps, job_id: UUID) -> int:
+    return (await deps.database.read(budgets.of_job, job_id)).spent.credits
 
 
 async def test_hybrid_finds_what_premium_only_finds_for_a_third_of_it_and_says_so(
@@ -79,18 +79,18 @@ async def test_hybrid_finds_what_premium_only_finds_for_a_third_of_it_and_says_s
     assert any(profile.home_quirk == WALL for profile in quirks)
     assert there(numbers, frozenset({JS})) > there(numbers)
     hosts = [WEB.sites.profile(number).name.start for number in numbers]
-    async with paying_kit(tmp_path, WEB) as (kit, provider):
-        hybrid = await work(kit, hosts, JobState.COMPLETED, Cap(5_000), web=WEB)
+    async with paying_kit(tmp_path, WEB) as (deps, provider):
+        hybrid = await work(deps, hosts, JobState.COMPLETED, Cap(5_000), web=WEB)
         cheap = provider.bill.total
         premium = await work(
-            kit, hosts, JobState.COMPLETED, Cap(5_000), web=WEB, mode="premium-only", ladder=LADDER[-1:]
+            deps, hosts, JobState.COMPLETED, Cap(5_000), web=WEB, mode="premium-only", ladder=LADDER[-1:]
         )
         dear = provider.bill.total - cheap
         true = there(numbers, frozenset({JS}))
         for job_id, credits in ((hybrid, cheap), (premium, dear)):
-            assert await kit.database.read(mentions, job_id) == true
-            assert await spent(kit, job_id) == credits
-            await assert_clean(kit.database, job_id)
+            assert await deps.database.read(mentions, job_id) == true
+            assert await spent(deps, job_id) == credits
+            await assert_clean(deps.database, job_id)
         assert 0 < cheap < MOST * dear
     async with open_app(Settings(home=tmp_path)) as app:
         await _assert_said(app, hybrid, cheap, dear, tmp_path, capsys)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from gossamer.app import App, open_app, open_kit
+from gossamer.app import App, open_app, open_deps
 from gossamer.crawl.audit import audit
 from gossamer.exports.formats import FORMATS
 from gossamer.exports.make import Order, make_file
@@ -82,7 +82,7 @@ class Town:
             writer.close()
 
 
-class Desk:
+class BackgroundSlots:
     """An open home on the town, and a worker for its jobs."""
 
     def __init__(self, app: App, town: Town) -> None:
@@ -96,8 +96,8 @@ class Desk:
         return job.id
 
     async def work(self, job_id: UUID) -> None:
-        async with open_kit(self.app.settings, 1) as kit:
-            await work_until_over(kit, job_id)
+        async with open_deps(self.app.settings, 1) as deps:
+            await work_until_over(deps, job_id)
 
     async def result(self, job_id: UUID, url: str) -> ScrapedPage:
         found = await read_result(self.app.database, job_id, PAGE.name, url)
@@ -106,7 +106,7 @@ class Desk:
 
 
 @asynccontextmanager
-async def opened(tmp_path: Path, database_url: str) -> AsyncIterator[Desk]:
+async def opened(tmp_path: Path, database_url: str) -> AsyncIterator[BackgroundSlots]:
     town = Town()
     server = await asyncio.start_server(town.serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -120,23 +120,23 @@ async def opened(tmp_path: Path, database_url: str) -> AsyncIterator[Desk]:
         test_rungs=f"browser={place}",
     )
     async with open_app(settings) as app:
-        yield Desk(app, town)
+        yield BackgroundSlots(app, town)
     server.close()
 
 
 @pytest.fixture
-async def desk(tmp_path: Path, database_url: str) -> AsyncIterator[Desk]:
+async def desk(tmp_path: Path, database_url: str) -> AsyncIterator[BackgroundSlots]:
     async with opened(tmp_path, database_url) as desk:
         yield desk
 
 
 @pytest.fixture
-async def embedded(tmp_path: Path) -> AsyncIterator[Desk]:
+async def embedded(tmp_path: Path) -> AsyncIterator[BackgroundSlots]:
     async with opened(tmp_path, "sqlite:") as desk:
         yield desk
 
 
-async def test_exactly_the_listed_pages_are_fetched_and_each_has_its_own_result(desk: Desk) -> None:
+async def test_exactly_the_listed_pages_are_fetched_and_each_has_its_own_result(desk: BackgroundSlots) -> None:
     given = {name: f"http://shop.test/{name}" for name in ("one", "two", "moved", "here", "gone", "private")}
     given["other"] = "http://other.test/page"
     job_id = await desk.scrape(list(given.values()), formats=["markdown", "metadata"])
@@ -169,7 +169,7 @@ async def test_exactly_the_listed_pages_are_fetched_and_each_has_its_own_result(
     assert (await audit(desk.app.database, job_id, desk.app.recipes)).clean
 
 
-async def test_markdown_is_of_the_whole_page_where_that_is_wanted(embedded: Desk) -> None:
+async def test_markdown_is_of_the_whole_page_where_that_is_wanted(embedded: BackgroundSlots) -> None:
     job_id = await embedded.scrape(["http://shop.test/one"], formats=["markdown"])
     content = (await embedded.result(job_id, "http://shop.test/one")).data["markdown"]
     job_id = await embedded.scrape(["http://shop.test/one"], formats=["markdown"], only_main_content=False)
@@ -178,7 +178,7 @@ async def test_markdown_is_of_the_whole_page_where_that_is_wanted(embedded: Desk
     assert whole.startswith("[Elsewhere](http://shop.test/elsewhere)\n\n# Lamp one")
 
 
-async def test_results_are_read_page_by_page_without_missing_one(embedded: Desk) -> None:
+async def test_results_are_read_page_by_page_without_missing_one(embedded: BackgroundSlots) -> None:
     urls = [f"http://{host}.test/{number}" for host in ("a", "b", "c") for number in range(4)]
     job_id = await embedded.scrape([*urls, "http://shop.test/moved"], formats=["links"])
     found: list[str] = []
@@ -190,7 +190,7 @@ async def test_results_are_read_page_by_page_without_missing_one(embedded: Desk)
     assert (sorted(found), steps) == (sorted([*urls, "http://shop.test/moved"]), 3)
 
 
-async def test_html_and_other_bodies_are_kept_in_files_and_swept_after_a_day(embedded: Desk) -> None:
+async def test_html_and_other_bodies_are_kept_in_files_and_swept_after_a_day(embedded: BackgroundSlots) -> None:
     page, data = "http://shop.test/one", "http://shop.test/data.json"
     job_id = await embedded.scrape([page, data], formats=["html", "raw", "text"])
     files = embedded.app.page_files()
@@ -211,12 +211,12 @@ async def test_html_and_other_bodies_are_kept_in_files_and_swept_after_a_day(emb
     assert gone.data["text"]
 
 
-async def test_what_is_no_web_page_fails_unless_its_body_is_wanted(embedded: Desk) -> None:
+async def test_what_is_no_web_page_fails_unless_its_body_is_wanted(embedded: BackgroundSlots) -> None:
     job_id = await embedded.scrape(["http://shop.test/data.json"], formats=["text"])
     assert (await embedded.result(job_id, "http://shop.test/data.json")).reason == "NOT_HTML"
 
 
-async def test_a_page_without_a_required_field_fails_and_names_it(embedded: Desk) -> None:
+async def test_a_page_without_a_required_field_fails_and_names_it(embedded: BackgroundSlots) -> None:
     rules = {"price": {"css": ".price", "type": "price", "required": True}, "name": "h1"}
     urls = ["http://shop.test/one", "http://shop.test/bare"]
     job_id = await embedded.scrape(urls, rules=rules)
@@ -225,7 +225,7 @@ async def test_a_page_without_a_required_field_fails_and_names_it(embedded: Desk
     assert bad.error == "Required field not found (price)"
 
 
-async def test_pages_may_begin_in_another_lane(embedded: Desk) -> None:
+async def test_pages_may_begin_in_another_lane(embedded: BackgroundSlots) -> None:
     urls = ["http://shop.test/one", "http://shop.test/two", "http://other.test/page"]
     job_id = await embedded.scrape(urls, ladder="browser", formats=["links"])
     found = await read_results(embedded.app.database, job_id, PAGE.name, urls)
@@ -233,13 +233,13 @@ async def test_pages_may_begin_in_another_lane(embedded: Desk) -> None:
     assert (await audit(embedded.app.database, job_id, embedded.app.recipes)).clean
 
 
-async def test_a_page_without_the_screenshot_that_was_wanted_is_no_result(embedded: Desk) -> None:
+async def test_a_page_without_the_screenshot_that_was_wanted_is_no_result(embedded: BackgroundSlots) -> None:
     job_id = await embedded.scrape(["http://shop.test/one"], formats=["screenshot"])
     page = await embedded.result(job_id, "http://shop.test/one")
     assert (page.state, page.reason) == (PageState.FAILED, "NOT_CONFIGURED")
 
 
-async def test_what_failed_is_asked_for_again_and_the_rest_is_left_alone(embedded: Desk) -> None:
+async def test_what_failed_is_asked_for_again_and_the_rest_is_left_alone(embedded: BackgroundSlots) -> None:
     urls = ["http://shop.test/one", "http://shop.test/shaky"]
     ANSWERS["/shaky"] = (403, {}, "<h1>Forbidden</h1>")
     job_id = await embedded.scrape(urls, formats=["links"])
@@ -254,7 +254,7 @@ async def test_what_failed_is_asked_for_again_and_the_rest_is_left_alone(embedde
     assert (await audit(embedded.app.database, job_id, embedded.app.recipes)).clean
 
 
-async def test_what_steers_a_terminal_or_runs_when_clicked_is_in_no_value(embedded: Desk) -> None:
+async def test_what_steers_a_terminal_or_runs_when_clicked_is_in_no_value(embedded: BackgroundSlots) -> None:
     rules = {"to": "a@href", "said": "h1", "book": "h2", "all": {"css": "a", "list": True, "fields": {"to": "@href"}}}
     formats = ["text", "markdown", "links", "metadata", "structured"]
     job_id = await embedded.scrape(["http://shop.test/hostile"], formats=formats, rules=rules)
@@ -275,7 +275,7 @@ async def test_what_steers_a_terminal_or_runs_when_clicked_is_in_no_value(embedd
     assert not [character for character in table if unicodedata.category(character) == "Cc" and character not in "\r\n"]
 
 
-async def test_an_address_without_a_scheme_is_found_where_it_is(desk: Desk) -> None:
+async def test_an_address_without_a_scheme_is_found_where_it_is(desk: BackgroundSlots) -> None:
     """As with the domains of a job: these sites answer by http alone."""
     job_id = await desk.scrape(["shop.test/one", "www.other.test"], formats=["text"])
     for asked, read in {
@@ -291,14 +291,14 @@ async def test_an_address_without_a_scheme_is_found_where_it_is(desk: Desk) -> N
     assert (await failed_after(desk.app.database, job_id)).pages == []
 
 
-async def test_what_was_written_with_a_scheme_is_taken_by_its_word(desk: Desk) -> None:
+async def test_what_was_written_with_a_scheme_is_taken_by_its_word(desk: BackgroundSlots) -> None:
     job_id = await desk.scrape(["https://shop.test/one"], formats=["text"])
     found = await desk.result(job_id, "https://shop.test/one")
     assert found.state is PageState.FAILED
     assert desk.town.asked == []
 
 
-async def test_of_a_host_that_is_nowhere_one_failure_is_told(desk: Desk) -> None:
+async def test_of_a_host_that_is_nowhere_one_failure_is_told(desk: BackgroundSlots) -> None:
     job_id = await desk.scrape(["nowhere.invalid/a"], formats=["text"])
     (failed,) = (await failed_after(desk.app.database, job_id)).pages
     assert (failed.url, failed.reason) == ("https://nowhere.invalid/a", "DNS")
@@ -306,7 +306,7 @@ async def test_of_a_host_that_is_nowhere_one_failure_is_told(desk: Desk) -> None
     assert listed.url == "https://nowhere.invalid/a"
 
 
-async def test_an_address_of_several_spellings_is_a_single_page(desk: Desk) -> None:
+async def test_an_address_of_several_spellings_is_a_single_page(desk: BackgroundSlots) -> None:
     await desk.scrape(["shop.test/one"], formats=["text"])
     assert len(desk.town.asked) == 1  # by http, after https
     assert await desk.app.database.read(jobs.recent, 10) == []

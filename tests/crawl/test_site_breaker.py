@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from gossamer.app import open_kit
+from gossamer.app import open_deps
 from gossamer.clock import FrozenClock
 from gossamer.crawl import crawl_setup
 from gossamer.crawl.site_breaker import SiteBreaker
@@ -122,24 +122,24 @@ async def test_a_site_that_breaks_down_costs_few_requests_and_its_pages_can_be_t
         site.pages |= {f"/p{number}": broken for number in range(30)}
         site.pages["/"] = answer(home, b"Content-Type: text/html")
         rules = f"a.test=127.0.0.1:{site.port}"
-        async with open_kit(Settings(home=tmp_path, domain_rate=500, connect_to=rules), 1) as kit:
-            await kit.database.write(upgrade)
+        async with open_deps(Settings(home=tmp_path, domain_rate=500, connect_to=rules), 1) as deps:
+            await deps.database.write(upgrade)
             target = Target("a.test", ("http://a.test/",), "a.test")
             asked = {"keywords": ["CRM"], "mode": "free-only"}
-            job = await submit(kit.database, kit.recipes, JobRequest("test", "prospect", asked, (target,)))
-            shard = Shard(kit, 0, 1, "home/0-1")
+            job = await submit(deps.database, deps.recipes, JobRequest("test", "prospect", asked, (target,)))
+            shard = Shard(deps, 0, 1, "home/0-1")
             running = asyncio.create_task(shard.run())
             try:
                 async with asyncio.timeout(60):
-                    while await state_of(kit.database, job.id) is not JobState.COMPLETED:
+                    while await state_of(deps.database, job.id) is not JobState.COMPLETED:
                         await asyncio.sleep(0.05)
             finally:
                 shard.stop()
                 await running
-            (found,) = await kit.database.read(sites.summaries, job.id)
+            (found,) = await deps.database.read(sites.summaries, job.id)
             reasons = select(pages.c.reason).where(pages.c.state == "failed")
-            failed = Counter(await kit.database.read(lambda tx: tx.run(reasons).scalars().all()))
-            await assert_clean(kit.database, job.id)
+            failed = Counter(await deps.database.read(lambda tx: tx.run(reasons).scalars().all()))
+            await assert_clean(deps.database, job.id)
     assert found.state is SiteState.PARTIAL
     assert found.trouble
     assert "The site has stopped answering" in found.trouble.sentence

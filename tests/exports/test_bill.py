@@ -32,7 +32,7 @@ from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import counters
 from tests.conftest import AnyDatabase
 from tests.jobs import settle
-from tests.ledger.purse import granted, make_capped, treasurer
+from tests.ledger.request_budget import granted, make_capped, treasurer
 
 PRICES = PriceList()
 HYBRID = {"mode": "hybrid", "ladder": ["direct", "scrapingbee-standard", "scrapingbee-js"]}

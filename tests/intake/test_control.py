@@ -19,7 +19,7 @@ from gossamer.store import alerts, budgets, jobs
 from gossamer.store.jobs import pause_automatically
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
-from tests.ledger.purse import treasurer
+from tests.ledger.request_budget import treasurer
 
 RUNNING, PAUSING, PAUSED, CANCELLED = JobState.RUNNING, JobState.PAUSING, JobState.PAUSED, JobState.CANCELLED
 

@@ -64,8 +64,8 @@ async def _spend(
     guard = Guard(resolver, rules=parse_connect_to(connect_to))
     try:
         held = await database.write(_claim, job_id, number * workers, workers, f"spenders/{number}")
-        crew = (Worker(database, treasurer, desk, guard, visit, random.Random(chances.random())) for visit in held)
-        await asyncio.gather(*(one.work() for one in crew))
+        spenders = (Worker(database, treasurer, desk, guard, visit, random.Random(chances.random())) for visit in held)
+        await asyncio.gather(*(one.work() for one in spenders))
         await treasurer.close()
     finally:
         await resolver.close()

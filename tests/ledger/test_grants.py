@@ -22,7 +22,7 @@ from gossamer.store.budgets import PaidRequest
 from tests.conftest import AnyDatabase
 from tests.jobs import state_of
 from tests.ledger.proof import assert_books_balance
-from tests.ledger.purse import NO_CAPS, PRICES, granted, make_capped, purse, treasurer
+from tests.ledger.request_budget import NO_CAPS, PRICES, granted, make_capped, request_budget, treasurer
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ async def test_room_for_everybody_is_one_statement(server: PostgresDatabase) -> 
     assert all(isinstance(answer, Reservation) for answer in answers)
     assert 1 <= len(said) <= 2  # whoever asked first did so alone, or with the others
     assert {sql.split()[0] for sql in said} == {"WITH"}
-    assert (await purse(server, job))[0].credits == 5
+    assert (await request_budget(server, job))[0].credits == 5
     await assert_books_balance(server)
 
 
@@ -81,7 +81,7 @@ async def test_behind_another_pool_it_is_the_same(pooled: PostgresDatabase) -> N
     beside = await pooled.write_one(reservations.reserve_all, [ask(visit)], NO_CAPS, today)
     assert beside
     await pooled.write(charges.settle, [beside[0].charge(7)])
-    assert await purse(pooled, job) == (Amount(1, 10_000), Amount(7, 70_000))
+    assert await request_budget(pooled, job) == (Amount(1, 10_000), Amount(7, 70_000))
     await assert_books_balance(pooled)
 
 
@@ -96,12 +96,12 @@ async def test_two_processes_that_ask_at_once_see_each_other(server: PostgresDat
     refusal = await late
     assert isinstance(refusal, Refusal)
     assert refusal.why is Why.CROWDED
-    assert await purse(server, job) == (Amount(25, 250_000), NOTHING)
+    assert await request_budget(server, job) == (Amount(25, 250_000), NOTHING)
     # There is room for a cheap one beside it, and what the other has taken is not forgotten.
     async with meanwhile(server, lambda tx: reservations.reserve_all(tx, [ask(visit, "cheap")], NO_CAPS, today)):
         late = asyncio.create_task(one.reserve(visit, "cheap"))
     assert isinstance(await late, Reservation)
-    assert (await purse(server, job))[0].credits == 27
+    assert (await request_budget(server, job))[0].credits == 27
     await assert_books_balance(server)
 
 
@@ -144,7 +144,7 @@ async def test_what_was_asked_over_a_broken_connection_and_done_meanwhile_is_not
     assert await again is None
     (answer,) = await server.write(reservations.reserve, [same], NO_CAPS)
     assert isinstance(answer, Reservation)
-    assert (await purse(server, job))[0].credits == 26
+    assert (await request_budget(server, job))[0].credits == 26
     await assert_books_balance(server)
 
 
@@ -155,8 +155,8 @@ async def test_one_who_cannot_be_served_like_that_does_not_cost_the_others_their
     rich, refused = await asyncio.gather(one.reserve(visit, "dear"), one.reserve(elsewhere, "dear"))
     assert isinstance(rich, Reservation)
     assert isinstance(refused, Refusal)
-    assert (await purse(database, job))[0].credits == 25
-    assert await purse(database, poor) == (NOTHING, NOTHING)
+    assert (await request_budget(database, job))[0].credits == 25
+    assert await request_budget(database, poor) == (NOTHING, NOTHING)
     await assert_books_balance(database)
 
 
@@ -189,7 +189,7 @@ async def test_a_grant_nobody_heard_of_is_given_back_when_the_database_is_there_
     assert deaf.left_behind
     deaf.is_deaf = False
     await one.close()
-    assert await purse(database, job) == (NOTHING, NOTHING)
+    assert await request_budget(database, job) == (NOTHING, NOTHING)
     assert await database.read(reservations.any_left) is False
 
 

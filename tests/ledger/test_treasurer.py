@@ -29,7 +29,7 @@ from tests.conftest import AnyDatabase
 from tests.heard import statements
 from tests.jobs import LEASE, claim_all, done, make_job, settle, state_of
 from tests.ledger.proof import assert_books_balance
-from tests.ledger.purse import PRICES, granted, make_capped, paid, purse, treasurer
+from tests.ledger.request_budget import PRICES, granted, make_capped, paid, request_budget, treasurer
 
 NOTHING = Amount()
 
@@ -38,9 +38,9 @@ async def test_the_worst_price_is_held_until_the_charge_takes_its_place(database
     job, (visit,) = await database.write(make_capped, Cap(100))
     one = treasurer(database)
     reservation = await granted(one, visit, "dear")
-    assert await purse(database, job) == (Amount(25, 250_000), NOTHING)
+    assert await request_budget(database, job) == (Amount(25, 250_000), NOTHING)
     await settle(database, paid(visit, "1", reservation.charge(10)))
-    assert await purse(database, job) == (NOTHING, Amount(10, 100_000))
+    assert await request_budget(database, job) == (NOTHING, Amount(10, 100_000))
     (spent,) = await database.read(charges.by_rung, job.id)
     assert (spent.rung, spent.provider, spent.requests, spent.amount.credits) == ("dear", "bee", 1, 10)
     await assert_books_balance(database)
@@ -52,7 +52,7 @@ async def test_the_same_charge_twice_is_booked_once(database: AnyDatabase) -> No
     step = paid(visit, "1", reservation.charge(1))
     for _ in range(2):  # as when the answer to a commit was not heard
         await settle(database, step)
-    assert await purse(database, job) == (NOTHING, Amount(1, 10_000))
+    assert await request_budget(database, job) == (NOTHING, Amount(1, 10_000))
     await assert_books_balance(database)
 
 
@@ -65,7 +65,7 @@ async def test_the_same_reservation_twice_is_made_once(database: AnyDatabase) ->
     assert isinstance(first[0], Reservation)
     assert isinstance(again[0], Reservation)
     assert first[0].id == again[0].id
-    assert await purse(database, job) == (Amount(25, 250_000), NOTHING)
+    assert await request_budget(database, job) == (Amount(25, 250_000), NOTHING)
     await assert_books_balance(database)
 
 
@@ -76,7 +76,7 @@ async def test_what_is_free_or_never_sent_is_given_back(database: AnyDatabase) -
     await settle(database, paid(visit, "1", uncharged.charge(0)))
     one.release(unsent)
     await one.close()
-    assert await purse(database, job) == (NOTHING, NOTHING)
+    assert await request_budget(database, job) == (NOTHING, NOTHING)
     assert await database.read(charges.by_rung, job.id) == []
     await assert_books_balance(database)
 
@@ -87,7 +87,7 @@ async def test_a_provider_that_does_not_say_what_it_took_took_the_worst(database
     await settle(database, paid(visit, "1", reservation.charge(None)))
     (spent,) = await database.read(charges.by_rung, job.id)
     assert (spent.amount.credits, spent.assumed) == (25, 1)
-    assert (await purse(database, job))[1].credits == 25
+    assert (await request_budget(database, job))[1].credits == 25
 
 
 async def test_at_the_cap_the_job_pauses_and_says_exactly_this(database: AnyDatabase) -> None:
@@ -107,7 +107,7 @@ async def test_at_the_cap_the_job_pauses_and_says_exactly_this(database: AnyData
     )
     fired = await database.read(alerts.of_job, job.id)
     assert [alert.kind for alert in fired] == [AlertKind.SPENDING, AlertKind.BUDGET]
-    assert (await purse(database, job))[1].credits == 5_000
+    assert (await request_budget(database, job))[1].credits == 5_000
     await assert_books_balance(database)
 
 
@@ -132,9 +132,9 @@ async def test_traffic_through_a_paid_proxy_costs_by_its_bytes(database: AnyData
     job, (visit,) = await database.write(make_capped, Cap(bytes=50_000_000))
     one = treasurer(database)
     reservation = await granted(one, visit, "residential", size=10_000_000)
-    assert (await purse(database, job))[0] == Amount(0, 80_000, 10_000_000)
+    assert (await request_budget(database, job))[0] == Amount(0, 80_000, 10_000_000)
     await settle(database, paid(visit, "1", reservation.charge(0, 2_500_000)))
-    assert await purse(database, job) == (NOTHING, Amount(0, 20_000, 2_500_000))
+    assert await request_budget(database, job) == (NOTHING, Amount(0, 20_000, 2_500_000))
     await assert_books_balance(database)
 
 
@@ -142,7 +142,7 @@ async def test_traffic_that_nobody_counted_is_all_that_was_put_aside(database: A
     job, (visit,) = await database.write(make_capped, Cap(bytes=50_000_000))
     reservation = await granted(treasurer(database), visit, "residential", size=10_000_000)
     await settle(database, paid(visit, "1", reservation.charge(None)))
-    assert await purse(database, job) == (NOTHING, Amount(0, 80_000, 10_000_000))
+    assert await request_budget(database, job) == (NOTHING, Amount(0, 80_000, 10_000_000))
     await assert_books_balance(database)
 
 
@@ -232,7 +232,7 @@ async def test_who_does_not_wait_any_more_leaves_nothing_reserved(database: AnyD
         task.cancel()
     await asyncio.wait(asking)
     await one.close()
-    assert await purse(database, job) == (NOTHING, NOTHING)
+    assert await request_budget(database, job) == (NOTHING, NOTHING)
 
 
 async def test_a_visit_that_lost_its_lease_gets_no_money(database: AnyDatabase) -> None:
@@ -249,13 +249,13 @@ async def test_what_a_dead_worker_had_reserved_is_charged_at_its_worst_and_marke
     clock = FrozenClock()
     sweeper = Sweeper(database, clock, lease=LEASE)
     await sweeper.sweep()
-    assert (await purse(database, job))[0].credits == 25  # somebody holds the lease
+    assert (await request_budget(database, job))[0].credits == 25  # somebody holds the lease
     await database.write(lambda tx: tx.run(update(visits).values(lease=uuid4())))
     await sweeper.sweep()
-    assert (await purse(database, job))[0].credits == 25  # only just gone: it may be about to be released
+    assert (await request_budget(database, job))[0].credits == 25  # only just gone: it may be about to be released
     clock.advance(6)
     await sweeper.sweep()
-    assert await purse(database, job) == (NOTHING, Amount(25, 250_000))
+    assert await request_budget(database, job) == (NOTHING, Amount(25, 250_000))
     # What the dead one would have said comes too late, and is not booked a second time.
     done_ = await settle(database, paid(visit, "1", reservation.charge(1)))
     assert done_.lost == {visit.lease}
@@ -269,7 +269,7 @@ async def test_a_price_above_the_worst_is_booked_and_closes_the_rung_for_all(dat
     other, (elsewhere,) = await database.write(make_capped, Cap(100), "b.test")
     reservation = await granted(treasurer(database), visit, "cheap")
     await settle(database, paid(visit, "1", reservation.charge(150)))
-    assert await purse(database, job) == (NOTHING, Amount(150, 1_500_000))  # the truth, though above the cap
+    assert await request_budget(database, job) == (NOTHING, Amount(150, 1_500_000))  # the truth, though above the cap
     await assert_books_balance(database)
     refusal = await treasurer(database).reserve(elsewhere, "cheap")
     assert isinstance(refusal, Refusal)
@@ -295,7 +295,7 @@ async def test_a_price_above_the_worst_with_a_jobs_own_key_is_booked_and_pauses_
     await database.write(jobs.keep_provider_keys, job.id, {"bee": b"sealed"})
     reservation = await granted(treasurer(database), visit, "cheap")
     await settle(database, paid(visit, "1", reservation.charge(150)))
-    assert await purse(database, job) == (NOTHING, Amount(150, 1_500_000))
+    assert await request_budget(database, job) == (NOTHING, Amount(150, 1_500_000))
     await assert_books_balance(database)
     assert await state_of(database, job.id) is JobState.PAUSING
     said = {alert.kind: alert.sentence for alert in await database.read(alerts.of_job, job.id)}
@@ -352,7 +352,7 @@ async def test_a_day_ends_at_midnight_utc(database: AnyDatabase) -> None:
     assert {
         scope: {row.period: row.spent_credits for row in rows if row.scope == scope} for scope in ("system", "account")
     } == days
-    assert (await purse(database, job))[1].credits == 25
+    assert (await request_budget(database, job))[1].credits == 25
     await assert_books_balance(database)
 
 
@@ -385,7 +385,7 @@ async def test_many_who_wait_share_a_transaction(database: AnyDatabase) -> None:
     assert sum(isinstance(answer, Reservation) for answer in answers) == 40
     moments = {answer.at for answer in answers if isinstance(answer, Reservation)}
     assert len(moments) <= 2  # the first asks alone or with all the others
-    assert (await purse(database, job))[0].credits == 40
+    assert (await request_budget(database, job))[0].credits == 40
     for answer in answers:
         if isinstance(answer, Reservation):
             one.release(answer)

@@ -10,7 +10,7 @@ from gossamer.model.money import Cap
 from gossamer.store import budgets
 from gossamer.store import charges as charge_store
 from tests.conftest import AnyDatabase
-from tests.ledger.purse import granted, make_capped, treasurer
+from tests.ledger.request_budget import granted, make_capped, treasurer
 from tests.ledger.trial import check, spend
 from tests.ledger.watch import begin_watch, watched
 

@@ -65,11 +65,11 @@ async def spend(url: str, seed: int, kills: int = 1) -> Outcome:
         await database.write(begin_watch)
         job = await database.write(_make)
         async with serve(_site) as port, _provider(f"*.test=127.0.0.1:{port}", chances) as provider:
-            crew = Crew(url, job, seed, provider, f"*.test=127.0.0.1:{port}")
+            process_pool = ProcessPool(url, job, seed, provider, f"*.test=127.0.0.1:{port}")
             try:
-                await crew.work(database, chances, kills)
+                await process_pool.work(database, chances, kills)
             finally:
-                crew.end()
+                process_pool.end()
             for number in range(PROCESSES):
                 await _sweep(database, number)
             await _until(lambda: not provider.emulator.shop.running)  # whoever was killed is charged all the same
@@ -86,7 +86,7 @@ async def spend(url: str, seed: int, kills: int = 1) -> Outcome:
         await database.close()
 
 
-class Crew:
+class ProcessPool:
     """The processes of a trial."""
 
     def __init__(self, url: str, job: Job, seed: int, provider: Running, connect_to: str) -> None:

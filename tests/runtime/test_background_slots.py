@@ -1,4 +1,4 @@
-"""Desk work has its limits, which hold over all processes that share a database, and its order."""
+"""Background work has its limits, which hold over all processes that share a database, and its order."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, text
 
-from gossamer.blobs.export_store import Kept, Shelf
+from gossamer.blobs.export_store import ExportStore, Installation
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.clock import SystemClock
 from gossamer.db import tables
@@ -20,7 +20,7 @@ from gossamer.model.export import ExportRequest, ExportState
 from gossamer.model.states import JobState, SiteState
 from gossamer.recipes.registry import RECIPES
 from gossamer.retention.files import FileSweeper
-from gossamer.runtime.background_slots import Desk
+from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.runtime.exporting import Exporter
 from gossamer.runtime.job_completion import Closer
 from gossamer.settle.step import Finished, Step
@@ -70,10 +70,10 @@ def most_at_once(tx: Tx) -> int:
     return max(accumulate(changes))
 
 
-class Slow(Shelf):
+class Slow(ExportStore):
     """Takes its time for every file."""
 
-    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Kept:
+    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Installation:
         await asyncio.sleep(0.15)
         return await super().keep(key, chunks)
 
@@ -90,9 +90,9 @@ async def test_over_all_processes_no_more_files_are_made_at_once_than_may_be(
     await database.write(note_down, FILES_AT_WORK)
     wanted = [ExportRequest("results", "csv", f"{number}.csv", {}) for number in range(11)]
     await database.write(exports.add, job.id, wanted, HOME)
-    shelf = Slow(HOME, FolderBlobs(tmp_path / "files", b"s" * 64, SystemClock()))
-    desks = [Desk(database, f"box-{number}", rules(export=3)) for number in range(3)]
-    makers = [Exporter(database, shelf, f"box-{number}/1", desk) for number, desk in enumerate(desks)]
+    export_store = Slow(HOME, FolderBlobs(tmp_path / "files", b"s" * 64, SystemClock()))
+    desks = [BackgroundSlots(database, f"box-{number}", rules(export=3)) for number in range(3)]
+    makers = [Exporter(database, export_store, f"box-{number}/1", desk) for number, desk in enumerate(desks)]
     working = [asyncio.create_task(maker.run()) for maker in makers]
     async with asyncio.timeout(30):
         while await database.read(exports.any_open, HOME):
@@ -119,14 +119,17 @@ async def test_over_all_processes_no_more_jobs_are_brought_to_their_end_at_once_
     for visit in await database.write(claim_all):
         await settle(database, done(visit, f"http://{visit.host}/"), Step(visit, ending=Finished(SiteState.DONE)))
     await database.write(note_down, ENDS_AT_WORK)
-    closers = [Closer(database, RECIPES, "", Desk(database, f"box-{number}", rules(finish=2))) for number in range(2)]
+    closers = [
+        Closer(database, RECIPES, "", BackgroundSlots(database, f"box-{number}", rules(finish=2)))
+        for number in range(2)
+    ]
     await asyncio.gather(*(closer.look() for closer in closers))
     assert [await state_of(database, job) for job in ids] == [JobState.COMPLETED] * 7
     assert await database.read(most_at_once) == 2
 
 
 async def test_the_more_urgent_kind_goes_first(database: AnyDatabase) -> None:
-    desk = Desk(database, "box", seats=1)
+    desk = BackgroundSlots(database, "box", seats=1)
     began: list[DeskKind] = []
 
     async def work(kind: DeskKind) -> None:
@@ -142,7 +145,7 @@ async def test_the_more_urgent_kind_goes_first(database: AnyDatabase) -> None:
 
 
 async def test_a_kind_that_is_full_elsewhere_keeps_nobody_waiting(database: AnyDatabase) -> None:
-    other, desk = (Desk(database, name, rules(finish=1), seats=1) for name in ("there", "here"))
+    other, desk = (BackgroundSlots(database, name, rules(finish=1), seats=1) for name in ("there", "here"))
     async with other.turn(DeskKind.FINISH):
         blocked = asyncio.create_task(_enter(desk, DeskKind.FINISH))
         await asyncio.sleep(0.05)
@@ -152,14 +155,14 @@ async def test_a_kind_that_is_full_elsewhere_keeps_nobody_waiting(database: AnyD
         await blocked
 
 
-async def _enter(desk: Desk, kind: DeskKind) -> None:
+async def _enter(desk: BackgroundSlots, kind: DeskKind) -> None:
     async with desk.turn(kind):
         pass
 
 
 async def test_who_gave_up_waiting_or_died_keeps_neither_seat_nor_place(database: AnyDatabase) -> None:
     await database.write(slots.enter, background_slot(DeskKind.CLEANUP), "gone/1", 1, timedelta())
-    desk = Desk(database, "box", rules(cleanup=1), seats=1)
+    desk = BackgroundSlots(database, "box", rules(cleanup=1), seats=1)
     async with desk.turn(DeskKind.CLEANUP):
         waiting = asyncio.create_task(_enter(desk, DeskKind.FINISH))
         await asyncio.sleep(0)
@@ -181,14 +184,14 @@ async def _cleanups(database: AnyDatabase) -> tuple[int, int]:
 
 
 async def test_files_go_in_a_turn_of_their_own(database: AnyDatabase, tmp_path: Path) -> None:
-    shelf = Shelf(HOME, FolderBlobs(tmp_path / "files", b"s" * 64, SystemClock()))
+    export_store = ExportStore(HOME, FolderBlobs(tmp_path / "files", b"s" * 64, SystemClock()))
     job = await job_with_matches(database)
     (asked,) = await database.write(exports.add, job.id, [ExportRequest("results", "csv", "a.csv", {})], HOME)
-    await Exporter(database, shelf, "box/1").make_all()
+    await Exporter(database, export_store, "box/1").make_all()
     await database.write(exports.expire_of_job, job.id)
-    here, there = (Desk(database, name, rules(cleanup=1)) for name in ("here", "there"))
+    here, there = (BackgroundSlots(database, name, rules(cleanup=1)) for name in ("here", "there"))
     async with there.turn(DeskKind.CLEANUP):
-        sweeping = asyncio.create_task(FileSweeper(database, shelf).run(lambda: here.turn(DeskKind.CLEANUP)))
+        sweeping = asyncio.create_task(FileSweeper(database, export_store).run(lambda: here.turn(DeskKind.CLEANUP)))
         async with asyncio.timeout(30):
             while await _cleanups(database) != (1, 1):
                 await asyncio.sleep(0.02)

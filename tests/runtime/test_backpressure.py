@@ -8,7 +8,7 @@ from gossamer.db.database import SqliteDatabase
 from gossamer.db.schema import upgrade
 from gossamer.model.alert import AlertKind
 from gossamer.model.states import JobState
-from gossamer.runtime.auto_pause import Pressure
+from gossamer.runtime.auto_pause import BackpressureGuard
 from gossamer.settle.settler import Settler
 from gossamer.store import alerts, jobs
 from tests.jobs import claim_all, done, make_job
@@ -22,7 +22,7 @@ async def test_slow_writing_pauses_the_job_with_its_sentence(tmp_path: Path) -> 
     job = await database.write(make_job, "a.test")
     (visit,) = await database.write(claim_all)
     settler = Settler(database, clock, 0, lambda _: None)
-    pressure = Pressure(database, settler, timedelta(seconds=60))
+    pressure = BackpressureGuard(database, settler, timedelta(seconds=60))
     settler.put(done(visit, "http://a.test/"))
     clock.advance(59)
     assert await pressure.look({job.id}) == set()

@@ -8,7 +8,7 @@ from tempfile import gettempdir
 import pytest
 from sqlalchemy import select
 
-from gossamer.blobs.export_store import Shelf
+from gossamer.blobs.export_store import ExportStore
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.clock import SystemClock
 from gossamer.db.tables import places
@@ -20,8 +20,8 @@ from gossamer.retention.files import FileSweeper
 from gossamer.retention.service import Retainer
 from gossamer.runtime import cluster_leader as keeping
 from gossamer.runtime.alerts import Post
-from gossamer.runtime.background_slots import Desk
-from gossamer.runtime.cluster_leader import Duties, Keeper
+from gossamer.runtime.background_slots import BackgroundSlots
+from gossamer.runtime.cluster_leader import ClusterLeader, Duties
 from gossamer.runtime.issuer import Issuer
 from gossamer.runtime.services import Cleanup
 from gossamer.store import workers
@@ -32,13 +32,15 @@ NOW = datetime.now(UTC)
 MINUTE = timedelta(minutes=1)
 
 
-def keeper_of(database: AnyDatabase, holder: str) -> tuple[Keeper, LocalDispatcher]:
+def keeper_of(database: AnyDatabase, holder: str) -> tuple[ClusterLeader, LocalDispatcher]:
     clock, dispatcher = SystemClock(), LocalDispatcher()
-    desk = Desk(database, holder, DESK_RULES)
-    files = FileSweeper(database, Shelf("cluster", FolderBlobs(Path(gettempdir()) / "no-files", b"secret", clock)))
+    desk = BackgroundSlots(database, holder, DESK_RULES)
+    files = FileSweeper(
+        database, ExportStore("cluster", FolderBlobs(Path(gettempdir()) / "no-files", b"secret", clock))
+    )
     cleanup = Cleanup(clock, Retainer(database, Terms()), files, desk)
     duties = Duties(Post(database, clock, ()), cleanup, {}, "", MINUTE, MINUTE * 600, desk)
-    return Keeper(
+    return ClusterLeader(
         database, database, clock, holder, Issuer(database, dispatcher, clock, holder, 10), duties
     ), dispatcher
 

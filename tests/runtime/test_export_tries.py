@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import update
 
-from gossamer.blobs.export_store import Kept, Shelf
+from gossamer.blobs.export_store import ExportStore, Installation
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.blobs.objects import Access, open_objects
 from gossamer.blobs.seam import Blobs, BlobsAway, NoSuchBlob
@@ -29,14 +29,14 @@ from tests.runtime.test_exporting import CSV, HOME, ask, job_with_matches, now
 _prefixes = count(1)
 
 
-class Hesitant(Shelf):
+class Hesitant(ExportStore):
     """Stands still once a file is complete, before anybody hears of it."""
 
     def __init__(self, home: str, local: FolderBlobs, remote: Blobs | None = None) -> None:
         super().__init__(home, local, remote)
         self.complete, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Kept:
+    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Installation:
         kept = await super().keep(key, chunks)
         self.complete.set()
         await self.go_on.wait()
@@ -75,7 +75,7 @@ async def test_who_lost_the_lease_takes_nothing_from_its_successor(
     job = await job_with_matches(database)
     (asked,) = await ask(database, job)
     shelves = [Hesitant(HOME, local) for _ in range(2)]
-    first, second = (Exporter(database, shelf, f"elsewhere/{n}") for n, shelf in enumerate(shelves))
+    first, second = (Exporter(database, export_store, f"elsewhere/{n}") for n, export_store in enumerate(shelves))
     slow = asyncio.create_task(first.make_next())
     await shelves[0].complete.wait()
     await database.write(run_out)
@@ -101,9 +101,9 @@ async def test_a_complete_file_nobody_wants_is_removed(
     monkeypatch.setattr(exporting, "_BEAT", 0.05)
     job = await job_with_matches(database)
     (asked,) = await ask(database, job)
-    shelf = Hesitant(HOME, local)
-    making = asyncio.create_task(Exporter(database, shelf, "elsewhere/1").make_next())
-    await shelf.complete.wait()
+    export_store = Hesitant(HOME, local)
+    making = asyncio.create_task(Exporter(database, export_store, "elsewhere/1").make_next())
+    await export_store.complete.wait()
     await database.write(exports.cancel if how == "cancelled" else exports.expire_of_job, job.id)
     await making
     assert on_disk(tmp_path / "files") == []
@@ -111,11 +111,11 @@ async def test_a_complete_file_nobody_wants_is_removed(
     assert (ended.state, ended.blob_key) == (ExportState.CANCELLED, None)
 
 
-async def killed_after_storing(database: AnyDatabase, shelf: Shelf) -> Export:
+async def killed_after_storing(database: AnyDatabase, export_store: ExportStore) -> Export:
     """Somebody whose file is complete and who is no more."""
     claimed = await database.write(exports.claim, "elsewhere/1", HOME, uuid4(), timedelta(seconds=-1))
     assert claimed
-    assert await Exporter(database, shelf, "elsewhere/1")._made(claimed)
+    assert await Exporter(database, export_store, "elsewhere/1")._made(claimed)
     await database.write(run_out)
     return claimed
 
@@ -125,11 +125,11 @@ async def test_what_a_killed_maker_stored_goes_with_the_sweep(
 ) -> None:
     job = await job_with_matches(database)
     await ask(database, job, home="")
-    shelf = Shelf(HOME, local, remote)
-    lost = await killed_after_storing(database, shelf)
+    export_store = ExportStore(HOME, local, remote)
+    lost = await killed_after_storing(database, export_store)
     assert await is_stored(remote, lost.blob_key)
     await database.write(exports.expire_of_job, job.id)
-    await FileSweeper(database, shelf).sweep()
+    await FileSweeper(database, export_store).sweep()
     assert not await is_stored(remote, lost.blob_key)
 
 
@@ -138,9 +138,9 @@ async def test_what_a_killed_maker_stored_goes_before_the_next_try(
 ) -> None:
     job = await job_with_matches(database)
     (asked,) = await ask(database, job, home="")
-    shelf = Shelf(HOME, local, remote)
-    lost = await killed_after_storing(database, shelf)
-    await Exporter(database, shelf, "elsewhere/2").make_all()
+    export_store = ExportStore(HOME, local, remote)
+    lost = await killed_after_storing(database, export_store)
+    await Exporter(database, export_store, "elsewhere/2").make_all()
     made = await now(database, asked)
     assert await is_stored(remote, made.blob_key)
     assert not await is_stored(remote, lost.blob_key)
@@ -151,17 +151,17 @@ async def test_a_file_that_is_to_go_while_it_is_brought_away_goes_from_there_too
 ) -> None:
     job = await job_with_matches(database)
     (asked,) = await ask(database, job)
-    await Exporter(database, Shelf(HOME, local), "elsewhere/1").make_all()
+    await Exporter(database, ExportStore(HOME, local), "elsewhere/1").make_all()
     made = await now(database, asked)
 
     def spool(tx: Tx) -> None:
         tx.run(update(t.exports).values(spooled=True))
 
-    class Slow(Shelf):
+    class Slow(ExportStore):
         async def send(self, key: str) -> None:
             content = [chunk async for chunk in self.local.open(key)]
             await database.write(exports.expire_of_job, job.id)
-            await FileSweeper(database, Shelf(HOME, local, remote))._remove()
+            await FileSweeper(database, ExportStore(HOME, local, remote))._remove()
             await remote.put(key, content)
 
     await database.write(spool)
@@ -174,9 +174,9 @@ async def test_one_that_cannot_be_removed_keeps_no_other(
 ) -> None:
     job = await job_with_matches(database)
     stuck, _ = await ask(database, job, CSV, CSV)
-    await Exporter(database, Shelf(HOME, local), "elsewhere/1").make_all()
+    await Exporter(database, ExportStore(HOME, local), "elsewhere/1").make_all()
 
-    class Stubborn(Shelf):
+    class Stubborn(ExportStore):
         async def delete(self, export: Export) -> None:
             if export.id == stuck.id:
                 raise BlobsAway("not now")

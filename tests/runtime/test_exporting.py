@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import update
 
-from gossamer.blobs.export_store import Shelf
+from gossamer.blobs.export_store import ExportStore
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.blobs.objects import Access, open_objects
 from gossamer.clock import SystemClock
@@ -42,13 +42,13 @@ CSV = ExportRequest("results", "csv", "results.csv", {})
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(HOME, FolderBlobs(tmp_path / "files", b"s" * 64, SystemClock()))
+def export_store(tmp_path: Path) -> ExportStore:
+    return ExportStore(HOME, FolderBlobs(tmp_path / "files", b"s" * 64, SystemClock()))
 
 
 @pytest.fixture
-def exporter(database: AnyDatabase, shelf: Shelf) -> Exporter:
-    return Exporter(database, shelf, worker_name(HOME, "test"))
+def exporter(database: AnyDatabase, export_store: ExportStore) -> Exporter:
+    return Exporter(database, export_store, worker_name(HOME, "test"))
 
 
 async def job_with_matches(database: AnyDatabase, *hosts: str) -> Job:
@@ -71,12 +71,14 @@ async def now(database: AnyDatabase, export: Export) -> Export:
     return found
 
 
-async def test_what_was_asked_for_becomes_a_file(database: AnyDatabase, exporter: Exporter, shelf: Shelf) -> None:
+async def test_what_was_asked_for_becomes_a_file(
+    database: AnyDatabase, exporter: Exporter, export_store: ExportStore
+) -> None:
     job = await job_with_matches(database, "a.test", "b.test")
     (asked,) = await ask(database, job)
     await exporter.make_all()
     made = await now(database, asked)
-    path = shelf.path(made)
+    path = export_store.path(made)
     assert path
     content = path.read_bytes()
     assert len(list(csv.DictReader(io.StringIO(content.decode())))) == 4
@@ -84,8 +86,8 @@ async def test_what_was_asked_for_becomes_a_file(database: AnyDatabase, exporter
     assert (made.size, made.sha256) == (len(content), hashlib.sha256(content).hexdigest())
     assert made.finished_at
     assert made.expires_at == made.finished_at + KEPT
-    assert await shelf.link(made, made.finished_at) == path.as_uri()
-    assert await shelf.link(made, made.finished_at + KEPT) is None
+    assert await export_store.link(made, made.finished_at) == path.as_uri()
+    assert await export_store.link(made, made.finished_at + KEPT) is None
     assert path.stat().st_mode & 0o077 == 0
     assert not await database.read(exports.any_open, HOME)
 
@@ -109,7 +111,9 @@ async def test_a_file_on_a_disk_is_made_by_the_home_of_that_disk(database: AnyDa
     assert (await now(database, theirs)).state is ExportState.PENDING
 
 
-async def test_who_lost_the_lease_leaves_no_file(database: AnyDatabase, shelf: Shelf, exporter: Exporter) -> None:
+async def test_who_lost_the_lease_leaves_no_file(
+    database: AnyDatabase, export_store: ExportStore, exporter: Exporter
+) -> None:
     """Two make the same file because one stood still for too long: the file is the second one's."""
     job = await job_with_matches(database)
     (asked,) = await ask(database, job)
@@ -160,7 +164,7 @@ async def test_a_file_that_cannot_be_made_keeps_no_other_from_it(database: AnyDa
     assert (await now(database, right)).state is ExportState.DONE
 
 
-class Hesitant(Shelf):
+class Hesitant(ExportStore):
     """Waits in the middle of a file until somebody has done something else."""
 
     def __init__(self, home: str, local: FolderBlobs) -> None:
@@ -179,11 +183,11 @@ class Hesitant(Shelf):
 
 @pytest.mark.parametrize("how", ["cancelled", "deleted", "stopped"])
 async def test_half_a_file_is_never_seen(database: AnyDatabase, tmp_path: Path, how: str) -> None:
-    shelf = Hesitant(HOME, FolderBlobs(tmp_path / "files", b"s" * 64, SystemClock()))
+    export_store = Hesitant(HOME, FolderBlobs(tmp_path / "files", b"s" * 64, SystemClock()))
     job = await job_with_matches(database)
     (asked,) = await ask(database, job)
-    making = asyncio.create_task(Exporter(database, shelf, worker_name(HOME, "test")).make_all())
-    await shelf.begun.wait()
+    making = asyncio.create_task(Exporter(database, export_store, worker_name(HOME, "test")).make_all())
+    await export_store.begun.wait()
     assert (await now(database, asked)).state is ExportState.RUNNING
     if how == "cancelled":
         assert await database.write(exports.cancel, job.id) == 1
@@ -204,18 +208,18 @@ async def test_half_a_file_is_never_seen(database: AnyDatabase, tmp_path: Path, 
 
 
 async def test_files_go_after_a_week_and_with_their_job(
-    database: AnyDatabase, exporter: Exporter, shelf: Shelf
+    database: AnyDatabase, exporter: Exporter, export_store: ExportStore
 ) -> None:
     job = await job_with_matches(database)
     old, young = await ask(database, job, CSV, CSV)
     await exporter.make_all()
-    paths = [shelf.path(await now(database, one)) for one in (old, young)]
+    paths = [export_store.path(await now(database, one)) for one in (old, young)]
 
     def age(tx: Tx) -> None:
         tx.run(update(t.exports).where(t.exports.c.id == old.id).values(expires_at=tx.now))
 
     await database.write(age)
-    sweeper = FileSweeper(database, shelf)
+    sweeper = FileSweeper(database, export_store)
     await sweeper.sweep()
     assert [path.exists() for path in paths if path] == [False, True]
     expired = await now(database, old)
@@ -229,10 +233,10 @@ async def test_files_go_after_a_week_and_with_their_job(
     assert await database.read(exports.of_job, job.id) == []
 
 
-async def test_a_file_nobody_knows_of_goes_too(database: AnyDatabase, shelf: Shelf) -> None:
-    await shelf.local.put("exports/1/2/results.csv", [b"x"])
-    path = shelf.local.path("exports/1/2/results.csv")
-    sweeper = FileSweeper(database, shelf)
+async def test_a_file_nobody_knows_of_goes_too(database: AnyDatabase, export_store: ExportStore) -> None:
+    await export_store.local.put("exports/1/2/results.csv", [b"x"])
+    path = export_store.local.path("exports/1/2/results.csv")
+    sweeper = FileSweeper(database, export_store)
     await sweeper.sweep()
     assert path.exists()
     long_ago = (SystemClock().now() - KEPT - timedelta(days=2)).timestamp()
@@ -242,39 +246,39 @@ async def test_a_file_nobody_knows_of_goes_too(database: AnyDatabase, shelf: She
 
 
 async def test_storage_that_is_away_gets_its_files_later(
-    database: AnyDatabase, shelf: Shelf, storage_server: str
+    database: AnyDatabase, export_store: ExportStore, storage_server: str
 ) -> None:
     job = await job_with_matches(database)
     (asked,) = await ask(database, job, home="")
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-        shelf.remote = open_objects(Access("s3://tests/away", address, "us-east-1", "key", "secret"))
-        await Exporter(database, shelf, worker_name(HOME, "test")).make_all()
+        export_store.remote = open_objects(Access("s3://tests/away", address, "us-east-1", "key", "secret"))
+        await Exporter(database, export_store, worker_name(HOME, "test")).make_all()
         waiting = await now(database, asked)
         assert (waiting.state, waiting.spooled, waiting.home) == (ExportState.DONE, True, HOME)
-        path = shelf.path(waiting)
+        path = export_store.path(waiting)
         assert path
         content = path.read_bytes()
-        assert await shelf.link(waiting, waiting.created_at) == path.as_uri()
-        await FileSweeper(database, shelf).sweep()
+        assert await export_store.link(waiting, waiting.created_at) == path.as_uri()
+        await FileSweeper(database, export_store).sweep()
         assert (await now(database, asked)).spooled, "still away"
-    shelf.remote = open_objects(Access("s3://tests/away", storage_server, "us-east-1", "key", "secret"))
-    await FileSweeper(database, shelf).sweep()
+    export_store.remote = open_objects(Access("s3://tests/away", storage_server, "us-east-1", "key", "secret"))
+    await FileSweeper(database, export_store).sweep()
     moved = await now(database, asked)
     assert (moved.spooled, moved.home) == (False, "")
     assert not path.exists()
-    link = await shelf.link(moved, moved.created_at)
+    link = await export_store.link(moved, moved.created_at)
     assert link
     assert await asyncio.to_thread(lambda: urllib.request.urlopen(link, timeout=10).read()) == content
     await database.write(exports.expire_of_job, job.id)
-    await FileSweeper(database, shelf).sweep()
+    await FileSweeper(database, export_store).sweep()
     with pytest.raises(GossamerError):
-        [chunk async for chunk in shelf.remote.open(moved.blob_key or "")]
+        [chunk async for chunk in export_store.remote.open(moved.blob_key or "")]
 
 
 async def test_failed_domains_are_written_down_when_a_job_is_completed(
-    database: AnyDatabase, exporter: Exporter, shelf: Shelf
+    database: AnyDatabase, exporter: Exporter, export_store: ExportStore
 ) -> None:
     job = await database.write(make_job, "a.test", "b.test")
     for visit in await database.write(claim_all):
@@ -289,7 +293,7 @@ async def test_failed_domains_are_written_down_when_a_job_is_completed(
         ("failed_domains.json", "errors", False),
     ]
     await exporter.make_all()
-    path = shelf.path(await now(database, made[0]))
+    path = export_store.path(await now(database, made[0]))
     assert path
     header, line = path.read_text().splitlines()
     assert header == "domain,failure_reason,http_status,retry_count,last_attempt_timestamp"

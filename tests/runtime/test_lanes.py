@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from gossamer.app import open_kit, rungs_here
-from gossamer.crawl.worker_deps import Kit
+from gossamer.app import open_deps, rungs_here
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.schema import upgrade
 from gossamer.db.tables import pages, records
 from gossamer.db.tables_money import charges
@@ -36,34 +36,36 @@ RATE = 500
 
 
 @asynccontextmanager
-async def kit_of(home: Path, running: Running, *rungs: str) -> AsyncIterator[Kit]:
+async def kit_of(home: Path, running: Running, *rungs: str) -> AsyncIterator[WorkerDeps]:
     settings = Settings(
         home=home,
         domain_rate=RATE,
         connect_to=f"*.test=127.0.0.1:{running.port}",
         test_rungs=dict.fromkeys(rungs, f"127.0.0.1:{running.back_port}"),
     )
-    async with open_kit(settings, 1) as kit:
-        await kit.database.write(upgrade)
-        yield kit
+    async with open_deps(settings, 1) as deps:
+        await deps.database.write(upgrade)
+        yield deps
 
 
-async def run_job(kit: Kit, ladder: Iterable[str] = (), hosts: Iterable[str] | None = None, **params: Any) -> UUID:
+async def run_job(
+    deps: WorkerDeps, ladder: Iterable[str] = (), hosts: Iterable[str] | None = None, **params: Any
+) -> UUID:
     """Submitted, worked to its end by one shard, and audited."""
     targets = tuple(Target(host, (f"http://{host}/",), host) for host in hosts or WEB.hosts())
     asked = {"keywords": list(WEB.keywords), "mode": "own", "ladder": list(ladder), **params}
-    job = await submit(kit.database, kit.recipes, JobRequest("test", "prospect", asked, targets))
-    shard = Shard(kit, 0, 1, "home/0-1")
+    job = await submit(deps.database, deps.recipes, JobRequest("test", "prospect", asked, targets))
+    shard = Shard(deps, 0, 1, "home/0-1")
     running = asyncio.create_task(shard.run())
     try:
         async with asyncio.timeout(60):
-            while (await kit.database.read(jobs.states, [job.id]))[job.id] is not JobState.COMPLETED:
+            while (await deps.database.read(jobs.states, [job.id]))[job.id] is not JobState.COMPLETED:
                 assert not running.done(), running.result()
                 await asyncio.sleep(0.05)
     finally:
         shard.stop()
         await running
-    await assert_clean(kit.database, job.id)
+    await assert_clean(deps.database, job.id)
     return job.id
 
 
@@ -85,9 +87,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], list[Any
     """What a web without a guard gives to direct requests."""
 
     async def read() -> tuple[list[Any], list[Any]]:
-        async with serve(WEB) as running, kit_of(tmp_path_factory.mktemp("whole"), running) as kit:
-            job_id = await run_job(kit)
-            return await kit.database.read(found, job_id), await kit.database.read(walked, job_id)
+        async with serve(WEB) as running, kit_of(tmp_path_factory.mktemp("whole"), running) as deps:
+            job_id = await run_job(deps)
+            return await deps.database.read(found, job_id), await deps.database.read(walked, job_id)
 
     return asyncio.run(read())
 
@@ -100,15 +102,15 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], list[Any
 async def test_the_rows_are_the_same_whichever_lane_got_the_pages(
     tmp_path: Path, whole: tuple[list[Any], list[Any]], ladder: tuple[str, ...]
 ) -> None:
-    async with serve(WEB, guarded=GUARDED) as running, kit_of(tmp_path, running, *set(ladder) - {"direct"}) as kit:
-        job_id = await run_job(kit, ladder)
-        assert await kit.database.read(found, job_id) == whole[0]
-        assert await kit.database.read(walked, job_id) == whole[1]
-        by_rung = await kit.database.read(result_rows.pages_by_rung, job_id)
+    async with serve(WEB, guarded=GUARDED) as running, kit_of(tmp_path, running, *set(ladder) - {"direct"}) as deps:
+        job_id = await run_job(deps, ladder)
+        assert await deps.database.read(found, job_id) == whole[0]
+        assert await deps.database.read(walked, job_id) == whole[1]
+        by_rung = await deps.database.read(result_rows.pages_by_rung, job_id)
         if "direct" in ladder:
             assert list(by_rung) == list(ladder)
             assert all(pages > 5 for pages in by_rung.values())
-            first, *_ = await kit.database.read(result_rows.rendered_pages, job_id, 5)
+            first, *_ = await deps.database.read(result_rows.rendered_pages, job_id, 5)
             assert 0 < first.rendered <= first.read
         else:
             assert list(by_rung) == [ladder[0]]
@@ -117,10 +119,10 @@ async def test_the_rows_are_the_same_whichever_lane_got_the_pages(
 async def test_without_the_rung_the_same_pages_are_missing_and_say_why(
     tmp_path: Path, whole: tuple[list[Any], list[Any]]
 ) -> None:
-    async with serve(WEB, guarded=GUARDED) as running, kit_of(tmp_path, running) as kit:
-        job_id = await run_job(kit, ["direct"], mode="hybrid")
-        assert len(await kit.database.read(found, job_id)) < len(whole[0])
-        failed = await kit.database.read(sites.summaries, job_id)
+    async with serve(WEB, guarded=GUARDED) as running, kit_of(tmp_path, running) as deps:
+        job_id = await run_job(deps, ["direct"], mode="hybrid")
+        assert len(await deps.database.read(found, job_id)) < len(whole[0])
+        failed = await deps.database.read(sites.summaries, job_id)
         said = {one.trouble.sentence for one in failed if one.trouble and one.trouble.reason is Reason.NOT_CONFIGURED}
         assert said <= {
             "Needs a rung that is not configured here (scrapingbee-standard: HTTP 403 Forbidden)",
@@ -144,13 +146,13 @@ async def test_a_page_that_no_rung_gets_goes_up_the_ladder_once_and_fails(tmp_pa
     async with serve(WEB, guarded=1) as running, kit_of(tmp_path, running) as plain:
         refuse = counting(asked, (403, b"<p>No.</p>"))
         rungs = {**plain.rungs, **{name: scripted(name, refuse) for name in ("browser", "stealth")}}
-        kit = replace(plain, rungs=rungs, lanes={**plain.lanes, "browser": 2, "stealth": 2})
-        job_id = await run_job(kit, ("direct", "browser", "stealth"), [host])
-        (page,) = await kit.database.read(lambda tx: tx.run(pages.select().where(pages.c.job_id == job_id)).all())
+        deps = replace(plain, rungs=rungs, lanes={**plain.lanes, "browser": 2, "stealth": 2})
+        job_id = await run_job(deps, ("direct", "browser", "stealth"), [host])
+        (page,) = await deps.database.read(lambda tx: tx.run(pages.select().where(pages.c.job_id == job_id)).all())
         assert (page.state, page.reason, page.rung) == ("failed", "FORBIDDEN", "stealth")
         assert [tried[0] for tried in page.attempts] == ["direct", "browser", "stealth"]
         assert asked == {f"http://{host}/": 2}
-        (summary,) = await kit.database.read(sites.summaries, job_id)
+        (summary,) = await deps.database.read(sites.summaries, job_id)
         assert summary.trouble
         assert summary.trouble.reason is Reason.FORBIDDEN
 
@@ -166,12 +168,12 @@ async def test_money_is_put_aside_around_a_paid_request_and_around_no_other(tmp_
     async with serve(WEB, guarded=1) as running, kit_of(tmp_path, running) as plain:
         name = "scrapingbee-js"
         rungs = {**plain.rungs, name: scripted(name, lambda url: (200, page))}
-        kit = replace(plain, rungs=rungs)
-        job_id = await run_job(kit, ("direct", name), [next(iter(WEB.hosts()))], max_pages_per_domain=1)
+        deps = replace(plain, rungs=rungs)
+        job_id = await run_job(deps, ("direct", name), [next(iter(WEB.hosts()))], max_pages_per_domain=1)
         # The script did not say what it cost, so it is the worst.
-        assert await kit.database.read(spent, job_id) == (5, [(name, 5, True)])
-        assert not await kit.database.read(reservations.any_left)
-        assert await kit.database.read(result_rows.pages_by_rung, job_id) == {name: 1}
+        assert await deps.database.read(spent, job_id) == (5, [(name, 5, True)])
+        assert not await deps.database.read(reservations.any_left)
+        assert await deps.database.read(result_rows.pages_by_rung, job_id) == {name: 1}
 
 
 async def test_what_was_paid_for_is_booked_whatever_the_answer_led_to(tmp_path: Path) -> None:
@@ -193,10 +195,10 @@ async def test_a_site_that_money_does_not_help_is_paid_for_three_times(tmp_path:
             "direct": scripted("direct", lambda url: (200, home) if url.endswith(".test/") else refused),
             "scrapingbee-js": scripted("scrapingbee-js", counting(asked, refused)),
         }
-        kit = replace(plain, rungs=rungs)
-        job_id = await run_job(kit, ("direct", "scrapingbee-js"), [next(iter(WEB.hosts()))])
-        states = await kit.database.read(lambda tx: [row.state for row in tx.run(select(pages.c.state))])
-        paid, _ = await kit.database.read(spent, job_id)
+        deps = replace(plain, rungs=rungs)
+        job_id = await run_job(deps, ("direct", "scrapingbee-js"), [next(iter(WEB.hosts()))])
+        states = await deps.database.read(lambda tx: [row.state for row in tx.run(select(pages.c.state))])
+        paid, _ = await deps.database.read(spent, job_id)
     assert sorted(states) == ["done", *["failed"] * 6]
     assert sum(asked.values()) == MOST_IN_VAIN
     assert paid == 5 * MOST_IN_VAIN
@@ -221,11 +223,11 @@ def tries(tx: Tx, job_id: UUID) -> list[str]:
 
 async def test_the_next_job_begins_where_the_last_one_got_through(tmp_path: Path) -> None:
     """All but a few pages, which see whether less would do by now."""
-    async with serve(WEB, guarded=1) as running, kit_of(tmp_path, running, "stealth") as kit:
+    async with serve(WEB, guarded=1) as running, kit_of(tmp_path, running, "stealth") as deps:
         tried = []
         for _ in range(2):
-            job_id = await run_job(kit, ("direct", "stealth"), max_pages_per_domain=8)
-            tried.append(await kit.database.read(tries, job_id))
+            job_id = await run_job(deps, ("direct", "stealth"), max_pages_per_domain=8)
+            tried.append(await deps.database.read(tries, job_id))
         first, second = tried
         assert second.count("stealth") == first.count("stealth") > 20
         assert second.count("direct") < first.count("direct") / 3

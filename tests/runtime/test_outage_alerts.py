@@ -11,13 +11,13 @@ from sqlalchemy import update
 
 from gossamer.blobs.seam import BlobsAway
 from gossamer.clock import FrozenClock, SystemClock
-from gossamer.crawl.own_network import WayOut
+from gossamer.crawl.own_network import OwnNetwork
 from gossamer.db import tables
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.schema import upgrade
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.export import ExportRequest
-from gossamer.model.worker import Worker as Member
+from gossamer.model.worker import Worker as WorkerRow
 from gossamer.runtime.outage_alerts import NetworkWatch, OutageWatch, StorageWatch
 from gossamer.runtime.services import tell_of_lost
 from gossamer.store import alerts, events, exports, jobs, workers
@@ -167,7 +167,7 @@ async def test_files_that_wait_for_object_storage_are_a_reason_to_say_so(rows: S
 
 async def test_a_machine_that_vanished_is_said_until_it_is_back(database: AnyDatabase) -> None:
     async def beat(host: str, seconds_ago: float) -> None:
-        await database.write(workers.beat, Member(f"{host}/0-7", host, 7, {"http": 5}, "1", NOW, NOW))
+        await database.write(workers.beat, WorkerRow(f"{host}/0-7", host, 7, {"http": 5}, "1", NOW, NOW))
         mine = update(tables.workers).where(tables.workers.c.id == f"{host}/0-7")
         await database.write(lambda tx: tx.run(mine.values(beat_at=tx.now - timedelta(seconds=seconds_ago))))
 
@@ -217,7 +217,7 @@ def watch(rows: SqliteDatabase, missing: Missing, *, others: bool = False) -> Ne
     async def others_can() -> bool:
         return others
 
-    return NetworkWatch(rows, cast("WayOut", missing), "home-1", "node-1", others_can)
+    return NetworkWatch(rows, cast("OwnNetwork", missing), "home-1", "node-1", others_can)
 
 
 async def test_jobs_say_that_they_wait_for_the_network_and_go_on_by_themselves(rows: SqliteDatabase) -> None:

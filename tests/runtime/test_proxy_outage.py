@@ -11,11 +11,11 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from gossamer.app import open_kit
+from gossamer.app import open_deps
 from gossamer.clock import FrozenClock
 from gossamer.crawl.requester import NoWayOut
 from gossamer.crawl.sweep import Sweeper
-from gossamer.crawl.worker_deps import Kit
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.schema import upgrade
 from gossamer.db.tables import pages
 from gossamer.fetch.outage import Outage
@@ -65,10 +65,10 @@ async def test_an_outage_pauses_what_runs_once_it_has_lasted(database: AnyDataba
 
 
 @asynccontextmanager
-async def working(kit: Kit) -> AsyncIterator[None]:
-    shard = Shard(kit, 0, 1, "home/0-1")
+async def working(deps: WorkerDeps) -> AsyncIterator[None]:
+    shard = Shard(deps, 0, 1, "home/0-1")
     running = asyncio.create_task(shard.run())
-    sweeper = Sweeper(kit.database, kit.clock, kit.limits.lease)
+    sweeper = Sweeper(deps.database, deps.clock, deps.limits.lease)
     yield
     shard.stop()
     await running
@@ -81,8 +81,8 @@ async def until(condition: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.05)
 
 
-async def in_state(kit: Kit, job_id: UUID, state: JobState) -> bool:
-    return await state_of(kit.database, job_id) is state
+async def in_state(deps: WorkerDeps, job_id: UUID, state: JobState) -> bool:
+    return await state_of(deps.database, job_id) is state
 
 
 @pytest.fixture
@@ -107,32 +107,32 @@ async def test_a_job_outlives_a_proxy_that_is_away(
         proxy=f"http://127.0.0.1:{port}",
         proxy_patience=timedelta(seconds=0.5),
     )
-    async with open_kit(settings, 1) as kit:
-        await kit.database.write(upgrade)
+    async with open_deps(settings, 1) as deps:
+        await deps.database.write(upgrade)
         targets = tuple(Target(host, (f"http://{host}/",), host) for host in HOSTS)
         request = JobRequest("test", "prospect", {"keywords": ["CRM"]}, targets)
-        job_id = (await submit(kit.database, kit.recipes, request)).id
-        async with working(kit):
-            await until(lambda: in_state(kit, job_id, JobState.PAUSING))
-        assert await state_of(kit.database, job_id) is JobState.PAUSED
-        progress = await kit.database.read(counters.progress, job_id)
+        job_id = (await submit(deps.database, deps.recipes, request)).id
+        async with working(deps):
+            await until(lambda: in_state(deps, job_id, JobState.PAUSING))
+        assert await state_of(deps.database, job_id) is JobState.PAUSED
+        progress = await deps.database.read(counters.progress, job_id)
         assert (progress.sites_finished, progress.pages_failed) == (0, 0)
-        tried = await kit.database.read(lambda tx: tx.run(select(pages.c.state, pages.c.attempts)).all())
+        tried = await deps.database.read(lambda tx: tx.run(select(pages.c.state, pages.c.attempts)).all())
         assert all(row == ("pending", []) for row in tried)
     async with Site() as site, ForwardProxy(site.port) as proxy:
         # The second request of a connection comes through this proxy as it was sent.
         addresses = ("/", *(f"http://{host}/" for host in HOSTS))
         site.pages |= dict.fromkeys(addresses, answer(PAGE, b"Content-Type: text/html"))
         mended = Settings(**{**settings.model_dump(), "proxy": f"http://127.0.0.1:{proxy.port}"})
-        async with open_kit(mended, 1) as kit:
-            job = await kit.database.read(jobs.get, job_id)
+        async with open_deps(mended, 1) as deps:
+            job = await deps.database.read(jobs.get, job_id)
             assert job
             assert job.reason.startswith("The proxy in GOSSAMER_PROXY cannot be used: nobody answers there.")
-            await control.resume(kit.database, job)
-            assert await kit.database.read(alerts.of_job, job_id) == []
-            async with working(kit):
-                await until(lambda: in_state(kit, job_id, JobState.COMPLETED))
-            progress = await kit.database.read(counters.progress, job_id)
-            found = await kit.database.read(sites.summaries, job_id)
+            await control.resume(deps.database, job)
+            assert await deps.database.read(alerts.of_job, job_id) == []
+            async with working(deps):
+                await until(lambda: in_state(deps, job_id, JobState.COMPLETED))
+            progress = await deps.database.read(counters.progress, job_id)
+            found = await deps.database.read(sites.summaries, job_id)
     assert [site.trouble for site in found] == [None, None]
     assert (progress.sites_done, progress.pages_done) == (2, 2)

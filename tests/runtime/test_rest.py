@@ -44,29 +44,29 @@ def disturbed(site: Site, refused: str) -> list[tuple[str, float]]:
 async def test_a_domain_rests_after_the_last_try_too(tmp_path: Path) -> None:
     """Two visits share the domain. Neither comes again too soon, though nothing is left to try for the refused page."""
     site = Site(shop("/busy", 429))
-    async with kit_for(tmp_path, site, rate=50) as kit:
-        job_id = await walk(kit, "a.shop.test", "b.shop.test")
+    async with kit_for(tmp_path, site, rate=50) as deps:
+        job_id = await walk(deps, "a.shop.test", "b.shop.test")
         assert disturbed(site, "/busy") == []
         assert site.paths.count("/busy") == 4
-        progress = await kit.database.read(counters.progress, job_id)
+        progress = await deps.database.read(counters.progress, job_id)
         assert (progress.pages_done, progress.pages_failed, progress.pages_open) == (14, 1, 0)
-        assert [one.state for one in await kit.database.read(sites.summaries, job_id)] == [SiteState.DONE] * 2
+        assert [one.state for one in await deps.database.read(sites.summaries, job_id)] == [SiteState.DONE] * 2
 
 
 async def test_a_wall_that_asks_for_rest_gets_it(tmp_path: Path) -> None:
     site = Site(shop("/wall", 503, WALL))
-    async with kit_for(tmp_path, site, rate=50) as kit:
-        job_id = await walk(kit, "a.shop.test", "b.shop.test")
+    async with kit_for(tmp_path, site, rate=50) as deps:
+        job_id = await walk(deps, "a.shop.test", "b.shop.test")
         assert disturbed(site, "/wall") == []
         assert site.paths.count("/wall") == 1
-        assert (await kit.database.read(counters.progress, job_id)).pages_done == 14
+        assert (await deps.database.read(counters.progress, job_id)).pages_done == 14
 
 
 async def test_nobody_waits_for_a_site_of_which_nothing_more_is_wanted(tmp_path: Path) -> None:
     """The last page of a site has failed and it wants rest: there is nobody who would come."""
     site = Site(shop("/last", 429, others=0))
-    async with kit_for(tmp_path, site, rate=50) as kit:
-        await walk(kit, "a.shop.test")
+    async with kit_for(tmp_path, site, rate=50) as deps:
+        await walk(deps, "a.shop.test")
         assert site.paths.count("/last") == 4
         assert disturbed(site, "/last") == []
         assert time.monotonic() - site.asked[-1].at < REST
@@ -83,16 +83,16 @@ async def test_a_wall_that_asks_for_minutes_gets_them(tmp_path: Path) -> None:
         return 429, {"retry-after": "600"}, WALL
 
     site = Site(answer)
-    async with kit_for(tmp_path, site) as kit:
-        job_id = await submit_job(kit, "a.shop.test")
-        shard = Shard(kit, 0, 1, "home/0-1")
+    async with kit_for(tmp_path, site) as deps:
+        job_id = await submit_job(deps, "a.shop.test")
+        shard = Shard(deps, 0, 1, "home/0-1")
         running = asyncio.create_task(shard.run())
         async with asyncio.timeout(20):
-            while (resting := await kit.database.read(_resting_until, job_id)) is None:
+            while (resting := await deps.database.read(_resting_until, job_id)) is None:
                 await asyncio.sleep(0.05)
         shard.stop()
         await running
-        assert timedelta(minutes=9) < resting - kit.clock.now() <= timedelta(minutes=10)
+        assert timedelta(minutes=9) < resting - deps.clock.now() <= timedelta(minutes=10)
         assert len(site.paths) == 2  # the homepage and one of the others
 
 
@@ -112,12 +112,12 @@ async def test_a_site_that_refuses_page_after_page_is_left(tmp_path: Path) -> No
         return 429, {"retry-after": "7200"}, ""
 
     site = Site(answer)
-    async with kit_for(tmp_path, site) as kit:
-        job_id = await walk(kit, "a.shop.test")
+    async with kit_for(tmp_path, site) as deps:
+        job_id = await walk(deps, "a.shop.test")
         assert len(site.paths) == 4
-        progress = await kit.database.read(counters.progress, job_id)
+        progress = await deps.database.read(counters.progress, job_id)
         assert (progress.pages_done, progress.pages_failed, progress.pages_open) == (1, 30, 0)
-        (summary,) = await kit.database.read(sites.summaries, job_id)
+        (summary,) = await deps.database.read(sites.summaries, job_id)
         assert summary.state is SiteState.PARTIAL
         assert summary.trouble
         assert summary.trouble.sentence == "Partially crawled: The site asked us to wait again and again"

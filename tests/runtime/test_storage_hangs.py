@@ -53,14 +53,14 @@ async def due(app: App) -> Export:
 
 async def test_the_runner_looks_after_its_children(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0
-    replace_dead = running.Crew._replace_dead
+    replace_dead = running.ProcessPool._replace_dead
 
-    async def counted(crew: running.Crew) -> None:
+    async def counted(process_pool: running.ProcessPool) -> None:
         nonlocal looks
         looks += 1
-        await replace_dead(crew)
+        await replace_dead(process_pool)
 
-    monkeypatch.setattr(running.Crew, "_replace_dead", counted)
+    monkeypatch.setattr(running.ProcessPool, "_replace_dead", counted)
     async with open_app(settings) as app:
         await due(app)
         assert app.lock.take()
@@ -80,7 +80,7 @@ async def test_the_runner_looks_after_its_children(settings: Settings, monkeypat
 async def test_each_call_has_an_end(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(objects, "_ANSWER", 0.3)
     async with open_app(settings) as app:
-        remote = app.shelf().remote
+        remote = app.export_store().remote
         assert remote
         async with asyncio.timeout(5):
             with pytest.raises(BlobsAway, match="has not answered"):
@@ -96,7 +96,7 @@ async def test_a_large_file_is_given_up_when_none_of_it_is_taken(
     monkeypatch.setattr(objects, "_ANSWER", 0.2)
     monkeypatch.setattr(objects, "_SLOWEST", 100 * objects.PART)
     async with open_app(settings) as app:
-        remote = app.shelf().remote
+        remote = app.export_store().remote
         assert remote
         async with asyncio.timeout(5):
             with pytest.raises(BlobsAway, match=r"has not answered|has taken nothing"):
@@ -116,7 +116,7 @@ async def test_who_deletes_waits_a_moment_and_hears_what_is_left(
     async with open_app(settings) as app:
         asked = await due(app)
         async with asyncio.timeout(5):
-            assert await FileSweeper(app.database, app.shelf()).remove_now() == 1
+            assert await FileSweeper(app.database, app.export_store()).remove_now() == 1
         assert (await now(app.database, asked)).blob_key, "the next sweep knows of it"
 
 

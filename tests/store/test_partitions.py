@@ -12,7 +12,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from gossamer.clock import SystemClock
-from gossamer.crawl.sweep import Months
+from gossamer.crawl.sweep import PartitionUpkeep
 from gossamer.db import partitions
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.db.migrations.partitioning import partition
@@ -168,7 +168,7 @@ async def test_sweep_makes_months_ahead_and_says_so_once(server: PostgresDatabas
     for table in FILLED:
         await server.write(say, f"DROP TABLE {table}_{month(2)}")
     clock = LaterClock()
-    months = Months(server, clock)
+    months = PartitionUpkeep(server, clock)
     await months.look()
     assert await server.read(children) == {table: usual(table) for table in partitions.PARTITIONED}
     await server.write(say, f"DROP TABLE pages_{month(2)}")
@@ -194,7 +194,7 @@ async def test_rows_that_came_before_their_month_are_moved_into_it(server: Postg
     strays = {table: {f"{table}_default"} for table in FILLED}
     assert await server.read(where_rows_lie, job.id) == strays
     assert await server.read(partitions.strays) == ["events", "pages", "records"]
-    await Months(server, SystemClock()).look()
+    await PartitionUpkeep(server, SystemClock()).look()
     assert await server.read(where_rows_lie, job.id) == {table: {f"{table}_{month()}"} for table in FILLED}
     assert await server.read(rows_of, job.id) == before
     assert await server.read(alerts.recent, 5) == []
@@ -204,7 +204,7 @@ async def test_rows_of_no_possible_month_are_an_alert_until_they_are_gone(server
     job = await finished_job(server)
     far = await age(server, job.id, timedelta(days=-3650))
     clock = LaterClock()
-    months = Months(server, clock)
+    months = PartitionUpkeep(server, clock)
     for hours in (0.0, 1.1):
         clock.hours = hours
         await months.look()
@@ -224,7 +224,7 @@ async def test_whoever_is_in_the_way_is_not_waited_for(server: PostgresDatabase)
     name = f"pages_{month(2)}"
     await server.write(say, f"DROP TABLE {name}")
     clock = LaterClock()
-    months = Months(server, clock)
+    months = PartitionUpkeep(server, clock)
     held, go_on = asyncio.Event(), asyncio.Event()
 
     async def hold() -> None:
@@ -254,7 +254,7 @@ async def test_a_month_goes_with_the_last_of_its_jobs(server: PostgresDatabase) 
     first, second = await finished_job(server), await finished_job(server, "c.test")
     long_ago = timedelta(days=200)
     ids = [await age(server, job.id, long_ago) for job in (first, second)]
-    await Months(server, SystemClock()).look()
+    await PartitionUpkeep(server, SystemClock()).look()
     old = month(since=datetime.now(UTC) - long_ago)
     names = await server.read(children)
     assert all(f"{table}_{old}" in names[table] for table in FILLED)
@@ -288,7 +288,7 @@ async def test_a_file_has_no_partitions(tmp_path: Any) -> None:
     assert await database.write(partitions.make_next) is None
     assert await database.write(partitions.drop_next) is None
     assert await database.read(partitions.strays) == []
-    await Months(database, SystemClock()).look()
+    await PartitionUpkeep(database, SystemClock()).look()
     await database.close()
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import delete, insert, update
 
-from gossamer.crawl.remaining_work import Foresight
+from gossamer.crawl.remaining_work import RemainingWork
 from gossamer.db import tables, tables_money
 from gossamer.db.transactions import Tx
 from gossamer.model.ids import new_id
@@ -38,7 +38,7 @@ async def test_only_the_pages_of_the_last_minutes_are_recent(database: AnyDataba
 
 async def test_a_pause_is_no_time_in_which_a_job_was_slow(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
-    foresight = Foresight(lambda _: timedelta(seconds=1))
+    remaining_work = RemainingWork(lambda _: timedelta(seconds=1))
 
     def earlier(tx: Tx) -> None:
         """As if the job had begun twelve minutes ago, and had stood still between the tenth minute and the first."""
@@ -53,7 +53,7 @@ async def test_a_pause_is_no_time_in_which_a_job_was_slow(database: AnyDatabase)
     assert rows.pages_window >= timedelta(minutes=3)
     running = await database.read(jobs.get, job.id)
     assert running is not None
-    progress = await foresight.add(database, running, rows)
+    progress = await remaining_work.add(database, running, rows)
     assert timedelta(seconds=55) < progress.pages_window < timedelta(seconds=70)
     stood = await database.read(pace.stood_still, job.id, timedelta(minutes=15))
     assert timedelta(minutes=8, seconds=55) < stood.within(timedelta(minutes=12)) < timedelta(minutes=9, seconds=5)

@@ -37,12 +37,12 @@ OTHERS = "SELECT count(*) FROM visits WHERE state IN ('issued', 'running') AND w
 TAKEN = f"SELECT count(*) FROM events WHERE why = '{RAN_OUT}'"  # noqa: S608 - a word of ours
 
 
-def start(machine: Machine, roads: Roads, folder: Path, web: Web, server: PostgresServer, lights: RedisServer) -> Node:
+def start(machine: Machine, roads: Roads, folder: Path, web: Web, server: PostgresServer, gates: RedisServer) -> Node:
     """An instance on a machine that reaches the servers over its own cable."""
     database = machine.connect(roads, DATABASE, server.port)
     theirs = {
         "GOSSAMER_DATABASE_URL": server.url("machines", database),
-        "GOSSAMER_REDIS_URL": f"redis://{machine.connect(roads, REDIS, lights.port)}/0",
+        "GOSSAMER_REDIS_URL": f"redis://{machine.connect(roads, REDIS, gates.port)}/0",
         "GOSSAMER_CONNECT_TO": f"*.test={machine.connect(roads, WEB, web.port)}",
         "GOSSAMER_LEASE": "40s",
     }
@@ -59,15 +59,15 @@ def test_a_machine_that_dies_slows_nobody_down_and_one_that_is_taken_out_loses_n
         pytest.skip(reason)
     with ExitStack() as stack:
         server = stack.enter_context(postgres_server())
-        lights = stack.enter_context(redis(tmp_path / "redis"))
+        gates = stack.enter_context(redis(tmp_path / "redis"))
         web = stack.enter_context(quick_web(tmp_path / "web", *WEB_OF))
         machines = stack.enter_context(open_machines(namespaces=True))
         roads = stack.enter_context(open_roads())
         url = server.create("machines")
-        ours = {"GOSSAMER_DATABASE_URL": url, "GOSSAMER_REDIS_URL": lights.url, "GOSSAMER_LEASE": "40s"}
+        ours = {"GOSSAMER_DATABASE_URL": url, "GOSSAMER_REDIS_URL": gates.url, "GOSSAMER_LEASE": "40s"}
         terminal, rows = Terminal(tmp_path / "home", web, ours), Rows(url)
         terminal.type("db", "upgrade")
-        survivor, lost = (start(machine, roads, tmp_path, web, server, lights) for machine in machines[:2])
+        survivor, lost = (start(machine, roads, tmp_path, web, server, gates) for machine in machines[:2])
         for node in (survivor, lost):
             stack.callback(node.kill)
         rows.until("SELECT count(*) FROM workers", lambda count: count == 2 * PROCESSES)

@@ -20,10 +20,10 @@ OPEN = "SELECT count(*) FROM alerts WHERE kind = 'redis' AND cleared_at IS NULL"
 @pytest.mark.story
 @pytest.mark.xdist_group("outages")
 def test_workers_go_on_alone_without_redis_and_wait_for_postgres(tmp_path: Path) -> None:
-    with postgres_server() as server, redis(tmp_path / "redis") as lights, quick_web(tmp_path / "web", *WEB) as web:
+    with postgres_server() as server, redis(tmp_path / "redis") as gates, quick_web(tmp_path / "web", *WEB) as web:
         url = server.create("outages")
         rows = Rows(url)
-        settings = {"GOSSAMER_DATABASE_URL": url, "GOSSAMER_REDIS_URL": lights.url, "GOSSAMER_LEASE": "6s"}
+        settings = {"GOSSAMER_DATABASE_URL": url, "GOSSAMER_REDIS_URL": gates.url, "GOSSAMER_LEASE": "6s"}
         terminal = Terminal(tmp_path / "home", web, settings)
         terminal.type("db", "upgrade")
         log = tmp_path / "instance.log"
@@ -35,13 +35,13 @@ def test_workers_go_on_alone_without_redis_and_wait_for_postgres(tmp_path: Path)
             at_work = rows.ask("SELECT id FROM workers ORDER BY id")
 
             gone = time.time()
-            lights.kill()
+            gates.kill()
             rows.until(OPEN, lambda count: count == 1)
             until(
                 lambda: sum(len(moments) > 1 for moments in moments_of(web.log, gone + 0.1, time.time()).values()) > 3
             )
             back = time.time()
-            lights.start()
+            gates.start()
             alone = moments_of(web.log, gone + 0.1, back)
 
             before = rows.ask(DONE)[0][0]

@@ -39,20 +39,20 @@ async def fetch(
 
     It needs no key, and gives access to this one file until it expires.
     """
-    shelf, now = parts.app.shelf(), parts.app.clock.now()
+    export_store, now = parts.app.export_store(), parts.app.clock.now()
     # Read from the address and written anew: how somebody else has spelled it does not matter.
-    if shelf.local.verify(f"{SERVED}{key}?expires={expires}&signature={signature}", now) is None:
+    if export_store.local.verify(f"{SERVED}{key}?expires={expires}&signature={signature}", now) is None:
         raise UserError(
             "link.refused",
             "This link is over, was changed, or was never one of ours.",
             hint="Ask for a new one where you have it from.",
         )
-    path = shelf.local.path(key)
+    path = export_store.local.path(key)
     if path.is_file():
         headers = {"X-Robots-Tag": "noindex"}
         return FileResponse(path, filename=path.name, media_type="application/octet-stream", headers=headers)
-    if shelf.remote is not None:
+    if export_store.remote is not None:
         # It lay here because object storage was away.
         left = timedelta(seconds=max(1, int(expires) - int(now.timestamp())))
-        return RedirectResponse(await shelf.remote.link(key, left), status_code=307)
+        return RedirectResponse(await export_store.remote.link(key, left), status_code=307)
     raise UserError("link.gone", "The file of this link was deleted.", hint="Have it made anew.")

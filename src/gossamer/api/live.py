@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.api import views
-from gossamer.crawl.remaining_work import Foresight
+from gossamer.crawl.remaining_work import RemainingWork
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError, StorageAway
@@ -127,9 +127,9 @@ class Follower:
 class Live:
     """All jobs that clients follow through this server."""
 
-    def __init__(self, database: Database, foresight: Foresight) -> None:
+    def __init__(self, database: Database, remaining_work: RemainingWork) -> None:
         self._database = database
-        self._foresight = foresight
+        self._remaining_work = remaining_work
         self._followers: dict[tuple[str, UUID], set[Follower]] = {}
         self._tasks: dict[tuple[str, UUID], asyncio.Task[None]] = {}
 
@@ -164,7 +164,7 @@ class Live:
         self, fenced: AccountScopedDatabase, job_id: UUID, after: UUID | None, most: int = _MOST_EVENTS
     ) -> Update:
         update = await fenced.read(_look, job_id, after, most)
-        return replace(update, progress=await self._foresight.add(fenced, update.job, update.progress))
+        return replace(update, progress=await self._remaining_work.add(fenced, update.job, update.progress))
 
     async def _watch(self, place: tuple[str, UUID], fenced: AccountScopedDatabase, after: UUID | None) -> None:
         job_id = place[1]

@@ -64,7 +64,7 @@ class Parts:
 
     async def signed(self, connection: HTTPConnection, export: Export) -> str | None:
         """A link to a file for people without a key, signed now: none is ever stored."""
-        link = await self.app.shelf().signed(export, self.app.clock.now())
+        link = await self.app.export_store().signed(export, self.app.clock.now())
         return self.link(connection, link) if link and link.startswith("/") else link
 
 

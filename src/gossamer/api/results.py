@@ -169,15 +169,15 @@ async def look(
 )
 async def fetch(job_id: UUID, export_id: UUID, tenant: Reader, parts: GivenParts) -> Response:
     one = await tenant.file(await tenant.job(job_id), export_id)
-    shelf = parts.app.shelf()
-    link = await shelf.link(one, parts.app.clock.now())
+    export_store = parts.app.export_store()
+    link = await export_store.link(one, parts.app.clock.now())
     if link is None:
         raise UserError(
             "export.not_ready",
             f"{one.name} is not there: it is {views.export(one, None).state}, or lies on another machine.",
             hint="Look how far it is, or have it made anew.",
         )
-    path = shelf.path(one)
+    path = export_store.path(one)
     if path is not None:
         return FileResponse(path, filename=one.name, media_type="application/octet-stream")
     return RedirectResponse(link, status_code=307)

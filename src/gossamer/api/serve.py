@@ -131,7 +131,7 @@ async def open_parts(app: App, development: Development | None = None) -> AsyncI
             return is_away() or ("the database is away" if counted_there and is_gone() else "")
 
         rates = Rates(places, MemoryPlaces(app.clock), is_blind)
-        live, vitals = Live(app.database, app.foresight), Vitals(app.database, app.settings.lease)
+        live, vitals = Live(app.database, app.remaining_work), Vitals(app.database, app.settings.lease)
         signer = Signer(_secret(app))
         parts = Parts(app, rates, signer, live, app.express(), Remembered(is_gone), vitals, development)
         watching = asyncio.create_task(vitals.run())

@@ -24,7 +24,7 @@ from gossamer.intake.estimate import Asked, Forecast, forecast
 from gossamer.intake.submit import Submitted, request_again, submit_once
 from gossamer.model.account import Account, ApiKey, Bill, Quota, Right
 from gossamer.model.export import RESULT, Export
-from gossamer.model.express_slot import Seat
+from gossamer.model.express_slot import ExpressSlot
 from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.mention import Mention
 from gossamer.model.money import Budget, Cap
@@ -80,7 +80,7 @@ class Tenant:
         if job.state is not JobState.RUNNING or (job.extent.names_pages and found.progress.pages_open <= _FEW):
             return found
         progress = await self._of(job_id).read(counters.progress, job_id)
-        return replace(found, progress=await self._app.foresight.add(self._of(job_id), job, progress))
+        return replace(found, progress=await self._app.remaining_work.add(self._of(job_id), job, progress))
 
     async def progress(self, job: Job) -> Progress:
         return await self._of(job.id).read(counters.progress, job.id)
@@ -110,10 +110,10 @@ class Tenant:
         """Make a job of this account, as a request that came in by `door`. A page takes one credit at least."""
         return await self._submit(request, door, urls, None)
 
-    async def _submit(self, request: JobRequest, door: str, urls: int, seat: Seat | None) -> Submitted:
+    async def _submit(self, request: JobRequest, door: str, urls: int, express_slot: ExpressSlot | None) -> Submitted:
         bill = Bill(door, self._app.quota, self._key, urls, urls)
         whole = replace(request, account=self.id, bill=bill)
-        return await submit_once(self._app.database, self._app.recipes, whole, seat)
+        return await submit_once(self._app.database, self._app.recipes, whole, express_slot)
 
     async def submit_express(
         self, request: JobRequest, door: str, express: Express
@@ -122,17 +122,17 @@ class Tenant:
 
         If it is crawled at once, also return a future that is done afterwards.
         """
-        seat = express.seat(request.targets[0].host)
+        express_slot = express.express_slot(request.targets[0].host)
         try:
-            made = await self._submit(request, door, 1, seat)
+            made = await self._submit(request, door, 1, express_slot)
         except BaseException:
-            if seat:
-                express.leave(seat)
+            if express_slot:
+                express.leave(express_slot)
             raise
-        if seat and made.visit:
-            return made.job, express.hand_over(seat, made.visit)
-        if seat:
-            express.leave(seat)
+        if express_slot and made.visit:
+            return made.job, express.hand_over(express_slot, made.visit)
+        if express_slot:
+            express.leave(express_slot)
         return made.job, None
 
     async def promise(self) -> None:
@@ -194,7 +194,7 @@ class Tenant:
         refuse_at_work(job, "it cannot be deleted")
         await self._app.database.write(usage.close, self.id, job.id, self._prices)
         rows = await delete_job(self._of(job.id), job)
-        await FileSweeper(self._app.database, self._app.shelf(), self._app.page_files()).remove_now()
+        await FileSweeper(self._app.database, self._app.export_store(), self._app.page_files()).remove_now()
         return rows
 
     # What they have found.
@@ -255,7 +255,7 @@ class Tenant:
                 refuse_at_work(one.job, "nothing can be forgotten in it")
             for one in found:
                 await forget_in_job(self._of(one.job.id), one, mention)
-            await FileSweeper(self._app.database, self._app.shelf(), self._app.page_files()).remove_now()
+            await FileSweeper(self._app.database, self._app.export_store(), self._app.page_files()).remove_now()
         return found
 
     # Files made of them.
@@ -263,7 +263,7 @@ class Tenant:
     async def order_files(self, job: Job, wish: Wish) -> list[Export]:
         await self._refuse_gone(job)
         wanted = [request_of(order) for order in wish.orders(job)]
-        return await self._of(job.id).write(exports.add, job.id, wanted, self._app.shelf().owner)
+        return await self._of(job.id).write(exports.add, job.id, wanted, self._app.export_store().owner)
 
     async def files(self, job: Job) -> list[Export]:
         return await self._of(job.id).read(exports.of_job, job.id)

@@ -13,7 +13,7 @@ from gossamer.app.installation import (
     start_log,
 )
 from gossamer.app.prices import caps_of, prices_of
-from gossamer.app.worker_deps import open_kit
+from gossamer.app.worker_deps import open_deps
 
 __all__ = [
     "EXPORTERS_POOL",
@@ -29,8 +29,8 @@ __all__ = [
     "object_storage",
     "open_app",
     "open_counts",
+    "open_deps",
     "open_gate",
-    "open_kit",
     "open_poster",
     "prices_of",
     "provider_desk",

@@ -25,7 +25,7 @@ from gossamer.app.installation import (
 from gossamer.app.prices import caps_of, prices_of
 from gossamer.billing.prices import PriceList
 from gossamer.clock import SteadyClock
-from gossamer.crawl.remaining_work import Foresight
+from gossamer.crawl.remaining_work import RemainingWork
 from gossamer.db.database import Database, PostgresDatabase, SqliteDatabase, open_database
 from gossamer.db.schema import ready_database
 from gossamer.errors import UserError
@@ -37,13 +37,13 @@ from gossamer.recipes.registry import RECIPES
 from gossamer.retention.classes import Terms
 from gossamer.runtime import shutdown_note
 from gossamer.runtime.alerts import LogChannel
-from gossamer.runtime.background_slots import SEATS, Desk
+from gossamer.runtime.background_slots import SEATS, BackgroundSlots
 from gossamer.runtime.home_lock import HomeLock, home_name
 from gossamer.runtime.outage_alerts import StorageWatch
 from gossamer.settings import Settings
 
 if TYPE_CHECKING:
-    from gossamer.blobs.export_store import Shelf
+    from gossamer.blobs.export_store import ExportStore
     from gossamer.blobs.page_files import PageFiles
     from gossamer.crawl.express import Express
     from gossamer.fetch.deny_list import DenyList
@@ -71,7 +71,7 @@ class App:
     database: SqliteDatabase | PostgresDatabase
     recipes: Mapping[str, Recipe]
     lock: HomeLock
-    foresight: Foresight
+    remaining_work: RemainingWork
 
     @property
     def home_name(self) -> str:
@@ -136,15 +136,15 @@ class App:
 
         return DenyList(self.settings.never_visit, self.clock)
 
-    def shelf(self) -> "Shelf":
+    def export_store(self) -> "ExportStore":
         """Return the store of exported files."""
         from gossamer.blobs.atomic_files import make_secret
-        from gossamer.blobs.export_store import Shelf
+        from gossamer.blobs.export_store import ExportStore
         from gossamer.blobs.folder import FolderBlobs
 
         home = self.settings.home
         local = FolderBlobs(home / "files", make_secret(home / "secret"), self.clock)
-        return Shelf(self.home_name, local, object_storage(self.settings))
+        return ExportStore(self.home_name, local, object_storage(self.settings))
 
     def storage_watch(self, host: str) -> "StorageWatch | None":
         """Return the monitor that reports unusable object storage; None without object storage."""
@@ -156,7 +156,7 @@ class App:
         return page_files(self.settings, self.clock)
 
     @asynccontextmanager
-    async def exporter(self, who: str, desk: Desk | None = None) -> AsyncIterator["Exporter"]:
+    async def exporter(self, who: str, desk: BackgroundSlots | None = None) -> AsyncIterator["Exporter"]:
         """Yield the exporter of this data folder, with its own database connection.
 
         `who` distinguishes several exporters.
@@ -176,7 +176,7 @@ class App:
         try:
             name = worker_name(self.home_name, who)
             results = ResultLines(database, self.page_files(), credit_prices(self.settings.quota_prices))
-            yield Exporter(database, self.shelf(), name, desk or self.desk(database, name), self.prices, results)
+            yield Exporter(database, self.export_store(), name, desk or self.desk(database, name), self.prices, results)
         finally:
             await database.close()
 
@@ -194,11 +194,11 @@ class App:
                 return await stack.enter_async_context(open_poster(self.settings, self.clock))
 
             seals, turn = key_seals(self.settings), partial(desk.turn, DeskKind.WEBHOOK)
-            enclosed = Enclosures(self.database, self.shelf(), self.clock, self.settings.api_url or "")
+            enclosed = Enclosures(self.database, self.export_store(), self.clock, self.settings.api_url or "")
             patience = self.settings.webhook_patience
             yield Sender(self.database, self.clock, poster, seals, name, turn, patience=patience, enclose=enclosed.body)
 
-    def concluder(self, desk: Desk, holder: str, output: Path | None = None) -> "Concluder":
+    def concluder(self, desk: BackgroundSlots, holder: str, output: Path | None = None) -> "Concluder":
         """What starts a process for every job that is to be concluded."""
         from gossamer.runtime.concluding import Concluder
 
@@ -208,15 +208,15 @@ class App:
     def desk_rules(self) -> Mapping[DeskKind, DeskRule]:
         return desk_rules_of(self.settings)
 
-    def desk(self, database: Database, holder: str, seats: int = SEATS) -> Desk:
+    def desk(self, database: Database, holder: str, seats: int = SEATS) -> BackgroundSlots:
         """Turns at desk work, under the limits that hold for all who share the database."""
-        return Desk(database, holder, self.desk_rules, seats)
+        return BackgroundSlots(database, holder, self.desk_rules, seats)
 
     def file_sweeper(self) -> "FileSweeper":
         """Return the sweeper, which removes expired files and uploads the files that wait for object storage."""
         from gossamer.retention.files import FileSweeper
 
-        return FileSweeper(self.database, self.shelf(), self.page_files())
+        return FileSweeper(self.database, self.export_store(), self.page_files())
 
     def express(self) -> "Express":
         """Return the handler that passes visits with a waiting caller directly to the processes of a local runner."""
@@ -283,7 +283,7 @@ async def open_app(
         lock.clock = clock.offset
         if lock.holder() is None:
             await shutdown_note.recall(settings.home, database)
-        yield App(settings, clock, database, RECIPES, lock, Foresight(partial(spacing_of, settings)))
+        yield App(settings, clock, database, RECIPES, lock, RemainingWork(partial(spacing_of, settings)))
     finally:
         lock.release()
         await database.close()

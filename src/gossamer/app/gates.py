@@ -27,7 +27,7 @@ def require_redis() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Lights:
+class Gates:
     """The traffic lights and breakers, and who says whether the server that keeps them is away."""
 
     gate: "Gate"
@@ -39,21 +39,21 @@ class Lights:
 @asynccontextmanager
 async def open_gate(
     settings: Settings, clock: SteadyClock, database: SqliteDatabase | PostgresDatabase
-) -> AsyncIterator[Lights]:
+) -> AsyncIterator[Gates]:
     if settings.redis_url is None:
         from gossamer.gate.breakers import MemoryBreakers
         from gossamer.gate.local import LocalGate
         from gossamer.store.slots import StoredBreakers, StoredSlots
 
         # All requests to a domain are made by one process of the home; those to a provider by all.
-        yield Lights(LocalGate(clock, StoredSlots(database)), StoredBreakers(database), MemoryBreakers(clock))
+        yield Gates(LocalGate(clock, StoredSlots(database)), StoredBreakers(database), MemoryBreakers(clock))
         return
     require_redis()
     from gossamer.gate.redis import RedisBreakers, RedisGate
 
     async with RedisGate(settings.redis_url.get_secret_value(), clock, prefix=settings.redis_prefix).kept() as gate:
         breakers = RedisBreakers(gate, clock)
-        yield Lights(gate, breakers, breakers, gate.outage)
+        yield Gates(gate, breakers, breakers, gate.outage)
 
 
 @asynccontextmanager
@@ -65,5 +65,5 @@ async def open_counts(app: "App") -> AsyncIterator[tuple["Places", Callable[[], 
         # One file, one server: nobody else counts, and a write to the disk per request would be dear.
         yield MemoryPlaces(app.clock), lambda: ""
         return
-    async with open_gate(app.settings, app.clock, app.database) as lights:
-        yield lights.gate, lights.outage
+    async with open_gate(app.settings, app.clock, app.database) as gates:
+        yield gates.gate, gates.outage

@@ -22,7 +22,7 @@ from gossamer.runtime.home_lock import home_name
 from gossamer.settings import Settings
 
 if TYPE_CHECKING:
-    from gossamer.crawl.worker_deps import Kit, Limits, OpenRung
+    from gossamer.crawl.worker_deps import Limits, OpenRung, WorkerDeps
     from gossamer.fetch import Fetcher
     from gossamer.fetch.http import HttpRung
     from gossamer.fetch.rung import MakeSession, RungOpener
@@ -31,21 +31,21 @@ _OF_OTHER_LANES = 8  # visits at a time of one process: what renders pages takes
 
 
 @asynccontextmanager
-async def open_kit(
+async def open_deps(
     settings: Settings,
     shards: int,
     clock: SteadyClock | None = None,
     *,
     pool: int = 4,
-) -> AsyncIterator["Kit"]:
+) -> AsyncIterator["WorkerDeps"]:
     """Yield the dependencies of one of `shards` worker processes; all of them share one clock.
 
     `pool` is the number of connections to a database server.
     """
     # What only a worker uses is loaded only by a worker: commands stay quick.
     from gossamer.billing.reservations import Treasurer
-    from gossamer.crawl.own_network import WayOut
-    from gossamer.crawl.worker_deps import Kit, OpenRung
+    from gossamer.crawl.own_network import OwnNetwork
+    from gossamer.crawl.worker_deps import OpenRung, WorkerDeps
     from gossamer.dispatch.local import LocalDispatcher
     from gossamer.fetch.deny_list import DenyList
     from gossamer.fetch.forward_proxy import ProxyLimits
@@ -94,29 +94,29 @@ async def open_kit(
     try:
         await agree(clock, database)
         async with AsyncExitStack() as stack:
-            lights = await stack.enter_async_context(open_gate(settings, clock, database))
+            gates = await stack.enter_async_context(open_gate(settings, clock, database))
             forward = await stack.enter_async_context(forward_proxy(settings, guard)) if browses else None
-            desk = provider_desk(settings, clock, lights.gate, uuid4().hex, lights.breakers, forward)
+            desk = provider_desk(settings, clock, gates.gate, uuid4().hex, gates.breakers, forward)
             for row in offered:
                 opening = _open_rung(row, rung, settings, lambda name: open_provider(name, desk, guard))
                 opened[row.name] = OpenRung(row, await stack.enter_async_context(opening))
-            asked = (guard, rung.answers, resolver.is_there, lights.gate, limits.spacing_of)
-            way_out = await stack.enter_async_context(aclosing(WayOut(clock, *asked, proxy)))
-            yield Kit(
+            asked = (guard, rung.answers, resolver.is_there, gates.gate, limits.spacing_of)
+            own_network = await stack.enter_async_context(aclosing(OwnNetwork(clock, *asked, proxy)))
+            yield WorkerDeps(
                 clock=clock,
                 database=database,
                 reopen_database=open_rows,
-                gate=lights.gate,
-                gate_outage=lights.outage,
-                breakers=lights.breakers,
-                site_breakers=lights.site_breakers,
+                gate=gates.gate,
+                gate_outage=gates.outage,
+                breakers=gates.breakers,
+                site_breakers=gates.site_breakers,
                 dispatcher=LocalDispatcher(),
                 recipes=RECIPES,
                 rungs=opened,
                 resting=desk.resting,
                 own_ways=own_ways(settings, desk, guard),
                 outage=rung.outage,
-                way_out=way_out,
+                own_network=own_network,
                 treasurer=treasurer,
                 limits=limits,
                 secrets={name: secret.get_secret_value() for name, secret in settings.secrets.items()},

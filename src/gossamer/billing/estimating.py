@@ -180,16 +180,16 @@ def _corrected(expected: float, sites: int, unknown: int, past: Sequence[Past], 
         return expected + least, math.exp(_Z * math.sqrt(spread**2 + few / sites))
     rates = _rates(past)
     usual = fmean(rates)
-    mistakes = [
+    recipe_failures = [
         was - (math.log(one.expected / one.sites + _LEAST) if one.expected else usual)
         for one, was in zip(past, rates, strict=True)
     ]
-    jobs = len(mistakes)
+    jobs = len(recipe_failures)
     # What was seen of this job's own sites narrows what the history leaves open.
-    spread = _spread(mistakes) * rate.spread / _spread(rates)
+    spread = _spread(recipe_failures) * rate.spread / _spread(rates)
     fewer = max(0.0, 1 / sites - fmean([1 / one.sites for one in past]))
     spread = math.sqrt(spread**2 * (1 + 1 / jobs) + few * fewer)
-    return (expected + least) * math.exp(fmean(mistakes)), math.exp(_tail(_WORTH + jobs - 1) * spread)
+    return (expected + least) * math.exp(fmean(recipe_failures)), math.exp(_tail(_WORTH + jobs - 1) * spread)
 
 
 def _rates(past: Sequence[Past]) -> list[float]:

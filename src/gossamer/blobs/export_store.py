@@ -14,7 +14,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Installation:
     """A file that is complete, and where it lies."""
 
     blob: Blob
@@ -22,7 +22,7 @@ class Kept:
     spooled: bool = False  # lies here because object storage is away
 
 
-class Shelf:
+class ExportStore:
     """The place for files of one home."""
 
     def __init__(self, home: str, local: FolderBlobs, remote: Blobs | None = None) -> None:
@@ -35,18 +35,18 @@ class Shelf:
         """The data folder that has to make a file for it to be stored correctly; "" if any may."""
         return "" if self.remote else self.home
 
-    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Kept:
+    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Installation:
         """Store a file. First on the disk: reading rows does not wait for a network, and nothing is lost with it."""
         blob = await self.local.put(key, chunks)
         if self.remote is None:
-            return Kept(blob, self.home)
+            return Installation(blob, self.home)
         try:
             await self.remote.put(key, self.local.open(key))
         except BlobsAway as error:
             log.warning("storage.away", key=key, why=str(error))
-            return Kept(blob, self.home, spooled=True)
+            return Installation(blob, self.home, spooled=True)
         await self.local.delete(key)
-        return Kept(blob, "")
+        return Installation(blob, "")
 
     async def send(self, key: str) -> None:
         """Bring a file that waits here into object storage; the one here stays until it is `dropped`."""

@@ -131,7 +131,7 @@ class Follower:
         if not self._screen.is_due:
             return job
         progress = await self._app.database.read(counters.progress, self._job_id)
-        progress = await self._app.foresight.add(self._app.database, job, progress)
+        progress = await self._app.remaining_work.add(self._app.database, job, progress)
         note = job.reason
         if job.state is JobState.PAUSING:
             busy = await self._app.database.read(visits.busy_of_job, self._job_id)

@@ -114,7 +114,9 @@ class LocalHome:
 
     async def order_files(self, job: Job, wanted: "Sequence[Order]") -> list[UUID]:
         requests = [orders.request_of(order) for order in wanted]
-        return [one.id for one in await self._database.write(exports.add, job.id, requests, self.app.shelf().owner)]
+        return [
+            one.id for one in await self._database.write(exports.add, job.id, requests, self.app.export_store().owner)
+        ]
 
     def let_files_be_made(self) -> None:
         """Leave it to the runner of this home, or start a process that ends with the last file."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from gossamer.app import App, open_kit
+from gossamer.app import App, open_deps
 from gossamer.cli import formatting
 from gossamer.cli.runtime import say
 from gossamer.client import ClientError
@@ -50,8 +50,8 @@ async def probe_here(app: App, asked: Asked, number: int, *, quiet: bool) -> Pro
             say("Another job is at work on all of these domains, so no homepage was looked at.", quiet=quiet)
             return None
         say(f"Looking at {formatting.plural(len(chosen), 'homepage')}...", quiet=quiet)
-        async with open_kit(app.settings, 1, app.clock, pool=2) as kit:
-            found = await Probe(kit).look(chosen)
+        async with open_deps(app.settings, 1, app.clock, pool=2) as deps:
+            found = await Probe(deps).look(chosen)
     say(probed_sentence(found), quiet=quiet)
     return found if found.asked else None
 

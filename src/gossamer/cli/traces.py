@@ -97,7 +97,7 @@ async def remove_files(app: App, *of_jobs: Job) -> int:
             await pages.forget(job.id)
         except BlobsAway:
             left += 1
-    return left + await FileSweeper(app.database, app.shelf(), pages).remove_now()
+    return left + await FileSweeper(app.database, app.export_store(), pages).remove_now()
 
 
 class RemoteTraces:

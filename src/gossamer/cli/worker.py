@@ -10,7 +10,7 @@ from gossamer.app import lanes_here, start_log
 from gossamer.cli.command_group import as_called
 from gossamer.model.rungs import Lane
 from gossamer.settings import idle_variables, not_a_setting, read_settings
-from gossamer.worker.cluster import check, check_lanes, open_instance, read_lanes
+from gossamer.worker.cluster import check, check_lanes, open_cluster_host, read_lanes
 
 
 def run_worker(lanes: str | None, concurrency: int, processes: int) -> None:
@@ -26,7 +26,7 @@ def run_worker(lanes: str | None, concurrency: int, processes: int) -> None:
 
     async def whole() -> None:
         stop = asyncio.Event()
-        async with open_instance(settings, dealt, processes) as instance:
+        async with open_cluster_host(settings, dealt, processes) as instance:
             # Not before: while the process waits for its database, there is nothing to shut down in order.
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGINT):

@@ -9,19 +9,19 @@ from functools import cache, partial
 from uuid import UUID
 
 from gossamer.accounts.sealing import BrokenSeal
-from gossamer.crawl.domain_pacing import Governor, Turnstile
+from gossamer.crawl.domain_pacing import DomainLocks, DomainPacing
 from gossamer.crawl.extraction import Extraction, RuleSet
-from gossamer.crawl.ip_block import Brake
-from gossamer.crawl.leases import Hold, Holds
+from gossamer.crawl.ip_block import IpBlockGuard
+from gossamer.crawl.leases import HeldLease, HeldLeases
 from gossamer.crawl.provider_guard import ProviderGuard
-from gossamer.crawl.recipe_failures import Mistakes, fail_for_params
+from gossamer.crawl.recipe_failures import RecipeFailures, fail_for_params
 from gossamer.crawl.redirects import Redirects
-from gossamer.crawl.request_budget import Purse
-from gossamer.crawl.requester import Courier
-from gossamer.crawl.robots import RobotsDesk, RobotsMemory
+from gossamer.crawl.request_budget import RequestBudget
+from gossamer.crawl.requester import Requester
+from gossamer.crawl.robots import RobotsMemory, RobotsReader
 from gossamer.crawl.site_breaker import SiteBreaker
 from gossamer.crawl.visit import Walk
-from gossamer.crawl.worker_deps import Kit
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.transactions import Tx
 from gossamer.fetch import Fetcher, FetchError, ProviderUnusable
 from gossamer.frontier.frontier import Frontier
@@ -47,10 +47,10 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Outlets:
+class JobRungs:
     """Those of one job."""
 
-    kit: Kit
+    deps: WorkerDeps
     whose: str
     keys: Mapping[str, str | None] = field(default_factory=dict, repr=False)  # by provider; None: it cannot be read
     _secrets: dict[str, str] = field(default_factory=dict, repr=False)  # by the names that requests have for them
@@ -62,15 +62,15 @@ class Outlets:
             if key is None:
                 # The operator's own would be somebody else's money.
                 raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"{rung.name}, whose key cannot be read here"))
-            return self.kit.own_ways.open(rung.name, self.whose, key)
-        if rung.name not in self.kit.rungs:
+            return self.deps.own_ways.open(rung.name, self.whose, key)
+        if rung.name not in self.deps.rungs:
             # It was to be had where the job was created.
             raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"{rung.name}, on this machine"))
-        return self.kit.open_session(rung.name, seed)
+        return self.deps.open_session(rung.name, seed)
 
     def resting(self, rung: str) -> ProviderUnusable | None:
         key = self.keys.get(provider_of(rung))
-        return self.kit.own_ways.resting(rung, self.whose, key) if key else self.kit.resting(rung)
+        return self.deps.own_ways.resting(rung, self.whose, key) if key else self.deps.resting(rung)
 
     async def request_of(self, said: PageRequest) -> Request:
         """Return the request for a page, including the secret it names. Raises FetchError if the secret is missing."""
@@ -83,36 +83,36 @@ class Outlets:
     async def _secret(self, name: str) -> str:
         """Of a key that came with the job, else of the operator's."""
         if name not in self._secrets:
-            account, sealed = await self.kit.database.read(jobs.provider_keys, UUID(self.whose))
+            account, sealed = await self.deps.database.read(jobs.provider_keys, UUID(self.whose))
             try:
-                own = self.kit.own_ways.open_seal(sealed[name], account, name) if name in sealed else ""
+                own = self.deps.own_ways.open_seal(sealed[name], account, name) if name in sealed else ""
             except BrokenSeal:
                 log.error("job.key_unreadable", provider=name)
                 raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"the key {name}, which cannot be read here")) from None
-            if not (found := own or self.kit.secrets.get(name, "")):
+            if not (found := own or self.deps.secrets.get(name, "")):
                 raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"the secret {name}, which GOSSAMER_SECRETS lacks"))
             self._secrets[name] = found
         return self._secrets[name]
 
 
-async def outlets_of(kit: Kit, job_id: UUID, policy: CrawlPolicy) -> Outlets:
+async def rungs_of_job(deps: WorkerDeps, job_id: UUID, policy: CrawlPolicy) -> JobRungs:
     """Read once per job and process, and not at all for a job whose ladder has no such rung."""
     whose = job_id.hex
     if not any(rung.provider and rung.provider.takes_job_keys for rung in policy.ladder.rungs):
-        return Outlets(kit, whose)
-    account, sealed = await kit.database.read(jobs.provider_keys, job_id)
+        return JobRungs(deps, whose)
+    account, sealed = await deps.database.read(jobs.provider_keys, job_id)
     keys: dict[str, str | None] = {}
     for provider, one in sealed.items():
         try:
-            keys[provider] = kit.own_ways.open_seal(one, account, provider)
+            keys[provider] = deps.own_ways.open_seal(one, account, provider)
         except BrokenSeal:
             log.error("job.key_unreadable", provider=provider)
             keys[provider] = None
-    return Outlets(kit, whose, keys)
+    return JobRungs(deps, whose, keys)
 
 
-def forget_outlets(kit: Kit, held: Collection[UUID]) -> None:
-    kit.own_ways.forget({job_id.hex for job_id in held})
+def forget_rungs(deps: WorkerDeps, held: Collection[UUID]) -> None:
+    deps.own_ways.forget({job_id.hex for job_id in held})
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class _Bound:
     recipe: Bound
     policy: CrawlPolicy  # of the first step
     policy_of: Callable[[str], CrawlPolicy]
-    outlets: Outlets
+    job_rungs: JobRungs
     rules: RuleSet | None
 
 
@@ -173,29 +173,29 @@ class Walks:
 
     def __init__(
         self,
-        kit: Kit,
+        deps: WorkerDeps,
         settler: Settler,
-        holds: Holds,
-        governor: Governor,
-        brake: Brake,
-        mistakes: Mistakes,
+        holds: HeldLeases,
+        pacing: DomainPacing,
+        ip_block_guard: IpBlockGuard,
+        recipe_failures: RecipeFailures,
         providers: ProviderGuard,
         extraction: Extraction,
     ) -> None:
-        self._kit = kit
+        self._deps = deps
         self._settler = settler
         self._holds = holds
-        self._governor = governor
-        self._brake = brake
-        self._mistakes = mistakes
+        self._pacing = pacing
+        self._ip_block_guard = ip_block_guard
+        self._recipe_failures = recipe_failures
         self._providers = providers
         self._extraction = extraction
-        self._turnstile = Turnstile()
+        self._domain_locks = DomainLocks()
         self._robots = RobotsMemory()
         self._bound: dict[UUID, _Bound] = {}
         self._building: dict[UUID, asyncio.Event] = {}
 
-    async def walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
+    async def walk(self, hold: HeldLease, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
         """Walk one slice of a visit.
 
         However it ends, the visit's rows are up to date, or it counts one crash and is tried again.
@@ -207,48 +207,48 @@ class Walks:
         """Forget the recipes of jobs that are no longer being walked."""
         for job_id in set(self._bound) - held:
             del self._bound[job_id]
-        forget_outlets(self._kit, held)
-        self._mistakes.forget(held)
+        forget_rungs(self._deps, held)
+        self._recipe_failures.forget(held)
 
-    async def _walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
+    async def _walk(self, hold: HeldLease, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
         visit = hold.visit
-        limits, seed = self._kit.limits, random.getrandbits(32)
-        courier = Courier(
+        limits, seed = self._deps.limits, random.getrandbits(32)
+        requester = Requester(
             self._nowhere,
-            self._kit.gate,
-            self._turnstile,
-            self._governor,
-            self._kit.clock,
+            self._deps.gate,
+            self._domain_locks,
+            self._pacing,
+            self._deps.clock,
             hold,
             limits.timeout,
-            Purse(self._kit.treasurer, visit),
-            self._kit.resting,
-            self._kit.way_out,
+            RequestBudget(self._deps.treasurer, visit),
+            self._deps.resting,
+            self._deps.own_network,
         )
         try:
             bound_to = await self._recipe(visit.job_id, claimed.job)
-            recipe, policy, outlets = bound_to.recipe, bound_to.policy, bound_to.outlets
-            courier.open, courier.resting = partial(outlets.open, seed=seed), outlets.resting
-            courier.timeout = policy.timeout or limits.timeout
+            recipe, policy, job_rungs = bound_to.recipe, bound_to.policy, bound_to.job_rungs
+            requester.open, requester.resting = partial(job_rungs.open, seed=seed), job_rungs.resting
+            requester.timeout = policy.timeout or limits.timeout
             begin = await self._begin(visit, policy)
             frontier = Frontier(visit, policy, claimed.waiting, claimed.ended, claimed.elsewhere, begin)
-            desk = RobotsDesk(self._kit.database, courier, self._robots, visit.robots, claimed.shared)
+            desk = RobotsReader(self._deps.database, requester, self._robots, visit.robots, claimed.shared)
             walk = Walk(
                 hold,
                 frontier,
-                courier,
+                requester,
                 desk,
-                Redirects(visit.host, courier, desk),
+                Redirects(visit.host, requester, desk),
                 recipe,
                 policy,
                 bound_to.policy_of,
-                outlets.request_of,
+                job_rungs.request_of,
                 self._settler,
-                self._brake.sightings(visit.job_id),
-                self._mistakes,
+                self._ip_block_guard.sightings(visit.job_id),
+                self._recipe_failures,
                 self._providers,
-                SiteBreaker(self._kit.site_breakers, visit.domain, policy.ladder, SITE),
-                self._kit.files,
+                SiteBreaker(self._deps.site_breakers, visit.domain, policy.ladder, SITE),
+                self._deps.files,
                 limits.max_page_bytes,
                 random.random(),
                 self._extraction,
@@ -260,16 +260,16 @@ class Walks:
             self._hand_back(hold)
         except UnusableJob as error:
             log.error("job.unusable", error=str(error))
-            await self._kit.database.write(fail_for_params, visit.job_id, str(error))
+            await self._deps.database.write(fail_for_params, visit.job_id, str(error))
             self._hand_back(hold)
         except Exception as error:
             # Our own mistake. It costs the visit a life, so that it is tried again but not for ever.
             log.exception("visit.crashed", host=visit.host)
             why = f"its walk crashed: {type(error).__name__}"
-            await self._kit.database.write(reclaim.take_back, {visit.id: visit.lease}, why)
+            await self._deps.database.write(reclaim.take_back, {visit.id: visit.lease}, why)
         finally:
             try:
-                await courier.close()
+                await requester.close()
             finally:
                 self._holds.drop(hold)
 
@@ -277,15 +277,15 @@ class Walks:
         """Return the rung on which the site's pages begin, from the results of other visits of the domain."""
         if len(policy.ladder.rungs) == 1:
             return policy.ladder.first
-        return begin_with(policy.ladder, await self._kit.database.read(rung_stats.of, visit.domain))
+        return begin_with(policy.ladder, await self._deps.database.read(rung_stats.of, visit.domain))
 
     @staticmethod
     def _nowhere(rung: Rung) -> Fetcher:
         raise RuntimeError(f"{rung.name} before it is known whose job it is")
 
-    def _hand_back(self, hold: Hold) -> None:
+    def _hand_back(self, hold: HeldLease) -> None:
         if not hold.lost:
-            self._settler.put(Step(hold.visit, ending=HandBack(self._kit.clock.now())))
+            self._settler.put(Step(hold.visit, ending=HandBack(self._deps.clock.now())))
 
     async def _recipe(self, job_id: UUID, read: Job | None) -> _Bound:
         """The job's recipe with its parameters, built once per process."""
@@ -305,18 +305,18 @@ class Walks:
         return known
 
     async def _bind(self, job_id: UUID, read: Job | None) -> _Bound:
-        job = read or await self._kit.database.read(jobs.get, job_id)
+        job = read or await self._deps.database.read(jobs.get, job_id)
         if job is None:
             raise LookupError(f"job {job_id} is gone")
-        if job.recipe not in self._kit.recipes:
+        if job.recipe not in self._deps.recipes:
             raise UnusableJob(f"it knows no recipe {job.recipe!r}")
         try:
-            recipe = self._kit.recipes[job.recipe]
+            recipe = self._deps.recipes[job.recipe]
             ready = recipe.bind(recipe.params.model_validate(job.params))
             policy_of = cache(ready.policy)
             policy, rules = policy_of(FIRST_STEP), ready.rules()
         except Exception as error:
             raise UnusableJob(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
-        accounts = await self._kit.database.read(budgets.accounts_of, [job_id]) if rules else {}
+        accounts = await self._deps.database.read(budgets.accounts_of, [job_id]) if rules else {}
         rule_set = RuleSet(rules, accounts.get(job_id, "")) if rules else None
-        return _Bound(ready, policy, policy_of, await outlets_of(self._kit, job_id, policy), rule_set)
+        return _Bound(ready, policy, policy_of, await rungs_of_job(self._deps, job_id, policy), rule_set)

@@ -19,7 +19,7 @@ STRAINED = frozenset({429, 503})
 
 
 @dataclass(slots=True)
-class _Manner:
+class _Pace:
     """Special pacing of a domain. Most domains have none."""
 
     asked: float = 0.0  # Crawl-delay
@@ -33,13 +33,13 @@ class _Manner:
         return max(self.asked, self.backoff, slowness)
 
 
-class Governor:
+class DomainPacing:
     """One per process. All requests to a domain are made by one process, so all of them are seen here."""
 
     def __init__(self, spacing_of: Callable[[str], timedelta]) -> None:
         self._spacing_of = spacing_of
         self._slower = 1
-        self._manners: OrderedDict[str, _Manner] = OrderedDict()
+        self._manners: OrderedDict[str, _Pace] = OrderedDict()
 
     def spacing(self, domain: str) -> timedelta:
         """The least time between two requests."""
@@ -81,14 +81,14 @@ class Governor:
             manner = self._manner(domain)
             manner.took += (took - manner.took) * _WEIGHT
 
-    def _manner(self, domain: str) -> _Manner:
+    def _manner(self, domain: str) -> _Pace:
         """Return the domain's pacing state; above the size limit the least recently used state is dropped.
 
         Domains being walked are used all the time, so they stay.
         """
         manner = self._manners.get(domain)
         if manner is None:
-            manner = self._manners[domain] = _Manner()
+            manner = self._manners[domain] = _Pace()
             if len(self._manners) > _REMEMBERED:
                 self._manners.popitem(last=False)
         else:
@@ -96,7 +96,7 @@ class Governor:
         return manner
 
 
-class Turnstile:
+class DomainLocks:
     """One request at a time per domain in this process.
 
     The Gate spaces the moments at which requests begin; if a first one is slow to connect, a second could catch up

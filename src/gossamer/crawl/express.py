@@ -22,7 +22,7 @@ from gossamer.crawl.crawl_setup import Claimed, load_held
 from gossamer.db.database import Database
 from gossamer.errors import StorageAway
 from gossamer.logging import get_logger
-from gossamer.model.express_slot import Seat
+from gossamer.model.express_slot import ExpressSlot
 from gossamer.model.url import domain_of, shard_of
 from gossamer.store import reclaim
 
@@ -83,10 +83,10 @@ class _Walker:
                 self.leave(UUID(token))
 
     def leave(self, token: UUID) -> None:
-        seat = self.seats.pop(token, None)
+        express_slot = self.seats.pop(token, None)
         self.visits = {visit: kept for visit, kept in self.visits.items() if kept != token}
-        if seat and not seat.done():
-            seat.set_result(None)
+        if express_slot and not express_slot.done():
+            express_slot.set_result(None)
 
     def _lost(self) -> None:
         self.room = 0
@@ -119,33 +119,33 @@ class Express:
     async def _open(self, walker: _Walker, line: socket.socket) -> None:
         await asyncio.get_running_loop().create_connection(lambda: walker.line, sock=line)
 
-    def seat(self, host: str) -> Seat | None:
+    def express_slot(self, host: str) -> ExpressSlot | None:
         """A place for a visit to this host in the process that walks it, if one is free."""
         walker = self._walkers.get(shard_of(domain_of(host)) % self._of)
         if walker is None or walker.room <= len(walker.seats):
             return None
-        seat = Seat(walker.worker, uuid4(), self._lease, self._clock.monotonic())
-        walker.seats[seat.token] = asyncio.get_running_loop().create_future()
-        return seat
+        express_slot = ExpressSlot(walker.worker, uuid4(), self._lease, self._clock.monotonic())
+        walker.seats[express_slot.token] = asyncio.get_running_loop().create_future()
+        return express_slot
 
-    def leave(self, seat: Seat) -> None:
+    def leave(self, express_slot: ExpressSlot) -> None:
         """Nothing has come of it."""
         for walker in self._walkers.values():
-            if walker.worker == seat.worker:
-                walker.leave(seat.token)
+            if walker.worker == express_slot.worker:
+                walker.leave(express_slot.token)
 
-    def hand_over(self, seat: Seat, visit: UUID) -> "asyncio.Future[None]":
+    def hand_over(self, express_slot: ExpressSlot, visit: UUID) -> "asyncio.Future[None]":
         """Hand a visit that was leased for the seat to its worker process.
 
         The returned future is done when the process reports the visit over, or is gone.
         """
         for walker in self._walkers.values():
-            over = walker.seats.get(seat.token)
-            if over and walker.line.say(visit.hex, seat.token.hex, seat.since):
-                walker.visits[visit] = seat.token
+            over = walker.seats.get(express_slot.token)
+            if over and walker.line.say(visit.hex, express_slot.token.hex, express_slot.since):
+                walker.visits[visit] = express_slot.token
                 return over
-        self.leave(seat)
-        self._begin(self._let_go({visit: seat.token}))
+        self.leave(express_slot)
+        self._begin(self._let_go({visit: express_slot.token}))
         gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         gone.set_result(None)
         return gone

@@ -17,7 +17,7 @@ from enum import Enum
 from uuid import UUID
 
 from gossamer.clock import Clock
-from gossamer.crawl.domain_pacing import Governor
+from gossamer.crawl.domain_pacing import DomainPacing
 from gossamer.crawl.redirects import Moved
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
@@ -199,12 +199,12 @@ SLOWER = 2  # times the spacing, and so many times fewer visits
 log = get_logger(__name__)
 
 
-class Brake:
+class IpBlockGuard:
     """One per process. It slows down all jobs of the process: they come from the same address."""
 
-    def __init__(self, database: Database, governor: Governor, watch: AddressWatch) -> None:
+    def __init__(self, database: Database, pacing: DomainPacing, watch: AddressWatch) -> None:
         self._database = database
-        self._governor = governor
+        self._pacing = pacing
         self._watch = watch
         self._said: dict[UUID, str] = {}
 
@@ -230,7 +230,7 @@ class Brake:
         found = self._watch.look()
         for finding in found:
             await self._act(finding)
-        self._governor.slow_down(SLOWER if self._watch.slow else 1)
+        self._pacing.slow_down(SLOWER if self._watch.slow else 1)
         return {finding.job_id for finding in found if finding.change is Change.PAUSE}
 
     async def _act(self, finding: Finding) -> None:

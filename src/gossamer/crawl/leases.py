@@ -15,7 +15,7 @@ from gossamer.store import visits
 log = get_logger(__name__)
 
 
-class Hold:
+class HeldLease:
     """One visit in our hands. `stop` is set when the walk should end; the deadline, when no request may start."""
 
     __slots__ = ("answered", "deadline", "lost", "paying", "stop", "suspect", "told", "visit", "walk")
@@ -32,20 +32,20 @@ class Hold:
         self.walk: asyncio.Task[None] | None = None
 
 
-class Holds:
+class HeldLeases:
     """All visits this process has leased."""
 
     def __init__(self, clock: Clock, lease: timedelta) -> None:
         self._clock = clock
         # No request starts in the last moments of a lease: it could end after somebody else has begun.
         self._usable = (lease - min(timedelta(seconds=5), lease / 6)).total_seconds()
-        self._held: dict[UUID, Hold] = {}
+        self._held: dict[UUID, HeldLease] = {}
 
-    def take(self, visit: Visit, since: float) -> Hold:
-        hold = self._held[visit.lease] = Hold(visit, since + self._usable)
+    def take(self, visit: Visit, since: float) -> HeldLease:
+        hold = self._held[visit.lease] = HeldLease(visit, since + self._usable)
         return hold
 
-    def drop(self, hold: Hold) -> None:
+    def drop(self, hold: HeldLease) -> None:
         self._held.pop(hold.visit.lease, None)
 
     def renewed(self, tokens: set[UUID], since: float) -> None:
@@ -75,7 +75,7 @@ class Holds:
             if wanted is None or hold.visit.job_id in wanted:
                 self._tell(hold)
 
-    def _tell(self, hold: Hold) -> None:
+    def _tell(self, hold: HeldLease) -> None:
         if not hold.stop.is_set():
             hold.told = self._clock.monotonic()
             hold.stop.set()
@@ -107,7 +107,7 @@ class Renewer:
     def __init__(
         self,
         open_database: Callable[[], SqliteDatabase | PostgresDatabase],
-        holds: Holds,
+        holds: HeldLeases,
         worker: str,
         lease: timedelta,
         clock: Clock,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gossamer.clock import Clock
 from gossamer.crawl.redirects import Moved
 from gossamer.crawl.requester import MOST_HOPS
-from gossamer.crawl.site_facts import SiteMemory
+from gossamer.crawl.site_facts import NewFacts
 from gossamer.frontier.frontier import Frontier
 from gossamer.judge import Climb, Fail, Retry, next_step
 from gossamer.judge.next_step import LONGEST_WAIT
@@ -68,7 +68,7 @@ class Outcomes:
         self,
         visit: Visit,
         frontier: Frontier,
-        memory: SiteMemory,
+        memory: NewFacts,
         bound: Bound,
         policy: CrawlPolicy,
         policy_of: Callable[[str], CrawlPolicy],

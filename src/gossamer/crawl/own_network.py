@@ -80,7 +80,7 @@ class _Place:
     answered: bool  # before
 
 
-class WayOut:
+class OwnNetwork:
     """Of one process. `spacing_of` is the least time between two requests to a domain."""
 
     def __init__(

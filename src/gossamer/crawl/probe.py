@@ -14,13 +14,13 @@ from functools import partial
 from hashlib import blake2b
 from uuid import uuid4
 
-from gossamer.crawl.domain_pacing import Governor, Turnstile
-from gossamer.crawl.leases import Hold
+from gossamer.crawl.domain_pacing import DomainLocks, DomainPacing
+from gossamer.crawl.leases import HeldLease
 from gossamer.crawl.redirects import Moved, Redirects
-from gossamer.crawl.request_budget import Purse
-from gossamer.crawl.requester import Courier, Interrupted, NoWayOut, TooEarly
-from gossamer.crawl.robots import RobotsDesk, RobotsMemory
-from gossamer.crawl.worker_deps import Kit
+from gossamer.crawl.request_budget import RequestBudget
+from gossamer.crawl.requester import Interrupted, NoWayOut, Requester, TooEarly
+from gossamer.crawl.robots import RobotsMemory, RobotsReader
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.fetch import Fetcher, FetchError
 from gossamer.frontier.frontier import Entries
 from gossamer.judge import find_flaw, find_trouble
@@ -64,10 +64,10 @@ class Seen(Enum):
 class Probe:
     """Shared state of the requests to single homepages."""
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
-        self._governor = Governor(kit.limits.spacing_of)
-        self._turnstile = Turnstile()
+    def __init__(self, deps: WorkerDeps) -> None:
+        self._deps = deps
+        self._pacing = DomainPacing(deps.limits.spacing_of)
+        self._domain_locks = DomainLocks()
         self._memory = RobotsMemory()
         self._places = asyncio.Semaphore(_AT_ONCE)
 
@@ -80,31 +80,31 @@ class Probe:
     async def _look_at(self, target: Target) -> Seen:
         async with self._places:
             visit = _visit(target)
-            hold = Hold(visit, self._kit.clock.monotonic() + _LONGEST.total_seconds())
-            courier = Courier(
+            hold = HeldLease(visit, self._deps.clock.monotonic() + _LONGEST.total_seconds())
+            requester = Requester(
                 partial(self._open, seed=random.getrandbits(32)),
-                self._kit.gate,
-                self._turnstile,
-                self._governor,
-                self._kit.clock,
+                self._deps.gate,
+                self._domain_locks,
+                self._pacing,
+                self._deps.clock,
                 hold,
-                self._kit.limits.timeout,
-                Purse(self._kit.treasurer, visit),
-                self._kit.resting,
-                self._kit.way_out,
+                self._deps.limits.timeout,
+                RequestBudget(self._deps.treasurer, visit),
+                self._deps.resting,
+                self._deps.own_network,
             )
-            desk = RobotsDesk(self._kit.database, courier, self._memory, {}, {})
+            desk = RobotsReader(self._deps.database, requester, self._memory, {}, {})
             try:
-                return await self._enter(visit, courier, Redirects(visit.host, courier, desk))
+                return await self._enter(visit, requester, Redirects(visit.host, requester, desk))
             except (TooEarly, NoWayOut, Interrupted) as error:
                 log.info("probe.left_out", host=target.host, why=type(error).__name__)
                 return Seen.NOT_ASKED
             finally:
-                await courier.close()
+                await requester.close()
                 if answers := desk.take_fresh():
-                    await self._kit.database.write(robots.keep, answers)
+                    await self._deps.database.write(robots.keep, answers)
 
-    async def _enter(self, visit: Visit, courier: Courier, redirects: Redirects) -> Seen:
+    async def _enter(self, visit: Visit, requester: Requester, redirects: Redirects) -> Seen:
         """By the spellings of its address that a visit would try."""
         entries = Entries(visit)
         waiting = entries.first()
@@ -112,7 +112,7 @@ class Probe:
         while waiting:
             page = waiting.pop()
             entries.met(page.url, apart=False)
-            trouble = await self._read(page.url, courier, redirects)
+            trouble = await self._read(page.url, requester, redirects)
             if trouble is None:
                 return Seen.PLAIN
             climbs = lesson(Attempt(page.rung, trouble.http_status, trouble.reason.name, 0, 0)) is False
@@ -121,9 +121,9 @@ class Probe:
             waiting = entries.instead_of(page, trouble, 0)
         return seen
 
-    async def _read(self, url: str, courier: Courier, redirects: Redirects) -> Trouble | None:
+    async def _read(self, url: str, requester: Requester, redirects: Redirects) -> Trouble | None:
         """Return the problem that prevents reading the page; None for a page that has moved to another site."""
-        ask = partial(courier.get, max_bytes=self._kit.limits.max_page_bytes, accept=wants_body)
+        ask = partial(requester.get, max_bytes=self._deps.limits.max_page_bytes, accept=wants_body)
         try:
             response = await redirects.follow(url, ask)
         except FetchError as error:
@@ -136,7 +136,7 @@ class Probe:
         return read if isinstance(read, Trouble) else find_flaw(read)
 
     def _open(self, rung: Rung, *, seed: int) -> Fetcher:
-        return self._kit.open_session(rung.name, seed)
+        return self._deps.open_session(rung.name, seed)
 
 
 def _visit(target: Target) -> Visit:

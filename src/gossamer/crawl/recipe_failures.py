@@ -17,7 +17,7 @@ ENOUGH = 20  # pages, none of which could be read
 log = get_logger(__name__)
 
 
-class Mistakes:
+class RecipeFailures:
     """One per process: which jobs have stumbled over every page so far."""
 
     def __init__(self, database: Database, enough: int = ENOUGH) -> None:

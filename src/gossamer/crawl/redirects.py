@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from gossamer.crawl.requester import LONGEST_SLEEP, MOST_HOPS, Courier
-from gossamer.crawl.robots import RobotsDesk
+from gossamer.crawl.requester import LONGEST_SLEEP, MOST_HOPS, Requester
+from gossamer.crawl.robots import RobotsReader
 from gossamer.fetch import FetchError
 from gossamer.frontier.robots import Rules
 from gossamer.model.document import Response
@@ -25,9 +25,9 @@ class Moved:
 class Redirects:
     """Follows those that stay on the site of the visit."""
 
-    def __init__(self, host: str, courier: Courier, robots: RobotsDesk) -> None:
+    def __init__(self, host: str, requester: Requester, robots: RobotsReader) -> None:
         self._host = host
-        self._courier = courier
+        self._requester = requester
         self._robots = robots
 
     async def follow(
@@ -42,7 +42,7 @@ class Redirects:
         hops: list[str] = []
         asked: set[str] = set()
         cookies = False
-        self._courier.patience = LONGEST_SLEEP
+        self._requester.patience = LONGEST_SLEEP
         while len(hops) <= MOST_HOPS:
             rules = await self._robots.rules(url)
             if isinstance(rules, Trouble):
@@ -73,8 +73,8 @@ class Redirects:
 
     def _be_patient(self, url: str) -> None:
         """Half-way we wait as long as the site wants: coming back would begin it all over again."""
-        spacing = self._courier.governor.spacing(domain_of(host_of(url)))
-        self._courier.patience = spacing + LONGEST_SLEEP
+        spacing = self._requester.pacing.spacing(domain_of(host_of(url)))
+        self._requester.patience = spacing + LONGEST_SLEEP
 
     async def _forbidden(self, url: str) -> Trouble | None:
         """Providers follow redirects by themselves: what they were led to and we may not read is not read."""
@@ -87,12 +87,12 @@ class Redirects:
     def _make_room(self, url: str, rules: Rules) -> None:
         delay = rules.delay
         if delay:
-            self._courier.governor.asks(domain_of(host_of(url)), delay)
+            self._requester.pacing.asks(domain_of(host_of(url)), delay)
 
     async def _moved(self, target: str, status: int) -> Moved | Trouble:
         """Return a page of another site; if that may not be visited, the trouble of this page instead."""
         try:
-            await self._courier.admit(target)
+            await self._requester.admit(target)
         except FetchError as error:
             if error.trouble.reason in (Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL, Reason.NEVER_VISIT):
                 return replace(error.trouble, http_status=status)

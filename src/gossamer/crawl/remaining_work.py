@@ -130,7 +130,7 @@ def _longest(queues: Iterable[_Queue], *, limited: bool) -> float:
     return longest
 
 
-class Foresight:
+class RemainingWork:
     """Adds the remaining work to the progress of running jobs, and subtracts their pauses from their time.
 
     Renewed every few seconds at most, because clients that follow a job ask several times a second, and

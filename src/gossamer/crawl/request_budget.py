@@ -24,7 +24,7 @@ class Treasury(Protocol):
 
 
 @dataclass(slots=True)
-class Purse:
+class RequestBudget:
     """Of one visit."""
 
     treasury: Treasury

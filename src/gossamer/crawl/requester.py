@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gossamer.clock import Clock
-from gossamer.crawl.domain_pacing import STRAINED, Governor, Turnstile
-from gossamer.crawl.leases import Hold
-from gossamer.crawl.own_network import SUSPICIOUS, WayOut
-from gossamer.crawl.request_budget import Purse
+from gossamer.crawl.domain_pacing import STRAINED, DomainLocks, DomainPacing
+from gossamer.crawl.leases import HeldLease
+from gossamer.crawl.own_network import SUSPICIOUS, OwnNetwork
+from gossamer.crawl.request_budget import RequestBudget
 from gossamer.fetch import Accept, Fetcher, FetchError, ProviderBusy, ProviderUnusable, ProxyAway, Sink
 from gossamer.gate import Gate, pass_gate
 from gossamer.judge.next_step import LONGEST_POLITE_WAIT
@@ -88,7 +88,7 @@ class _Road(NamedTuple):
 
 
 @dataclass(slots=True)
-class Courier:
+class Requester:
     """Makes single requests, politely, and records their times, so that the rows can prove politeness.
 
     On every rung a request waits for the same Gate. Robots.txt and sitemaps are always requested directly.
@@ -96,14 +96,14 @@ class Courier:
 
     open: Callable[[Rung], Fetcher]
     gate: Gate
-    turnstile: Turnstile
-    governor: Governor
+    domain_locks: DomainLocks
+    pacing: DomainPacing
     clock: Clock
-    hold: Hold
+    hold: HeldLease
     timeout: timedelta
-    purse: Purse
+    request_budget: RequestBudget
     resting: Callable[[str], ProviderUnusable | None]  # why a rung cannot be used, as far as is known here
-    way_out: WayOut
+    own_network: OwnNetwork
     patience: timedelta = LONGEST_SLEEP
     sent: list[int] = field(default_factory=list)  # when requests for the page in hand went out
     errands: list[Errand] = field(default_factory=list)  # requests for anything else
@@ -156,17 +156,17 @@ class Courier:
 
         A request that failed because of our network does not count as a try of the page.
         """
-        if self.way_out.is_away:
+        if self.own_network.is_away:
             raise NoNetwork
         began = self.clock.monotonic()
-        self.way_out.in_flight += 1
+        self.own_network.in_flight += 1
         try:
             try:
                 return await self._request(url, max_bytes, accept, sink, sent, rung, request, truncate=truncate)
             finally:
-                self.way_out.in_flight -= 1
+                self.own_network.in_flight -= 1
         except FetchError as error:
-            if rung.is_paid or error.trouble.reason not in SUSPICIOUS or not await self.way_out.is_ours(url, began):
+            if rung.is_paid or error.trouble.reason not in SUSPICIOUS or not await self.own_network.is_ours(url, began):
                 raise
             if sent is self.sent:
                 # What was sent for a page that counts as not tried may have arrived all the same.
@@ -240,13 +240,13 @@ class Courier:
                 raise told from error
             finally:
                 if reserved:
-                    self.purse.pay(reserved, cost)
+                    self.request_budget.pay(reserved, cost)
                 now = self.clock.monotonic()
                 # Silence is slowness too.
                 took = (answered if heard else now) - began if rung.is_plain else None
-                self.governor.answered(domain, heard, took)
+                self.pacing.answered(domain, heard, took)
                 # Counted from when the site is known to have received the request, not from when we meant to send it.
-                rest = max(_spaced(self.governor.spacing(domain)), asked)
+                rest = max(_spaced(self.pacing.spacing(domain)), asked)
                 await self.gate.hold_off(domain, rest - timedelta(seconds=now - answered) if heard else rest)
 
     def _way(self, rung: Rung) -> _Way:
@@ -265,13 +265,13 @@ class Courier:
             raise Interrupted
         if not rung.is_paid:
             return None
-        granted = await self.purse.put_aside(rung, url)
+        granted = await self.request_budget.put_aside(rung, url)
         if isinstance(granted, Refusal):
             if granted.why is Why.CROWDED:
                 raise TooEarly(timedelta(seconds=_BUSY))
             raise Interrupted  # the job has been paused for it, or the visit is somebody else's by now
         if not self._is_wanted():
-            self.purse.give_back(granted)
+            self.request_budget.give_back(granted)
             raise Interrupted
         self.hold.paying = True
         return granted
@@ -280,7 +280,7 @@ class Courier:
         # Before our turn is used up: nothing would be sent.
         await way.session.admit(url)
         domain = domain_of(host_of(url))
-        road = way.roads[origin_of(url)] = _Road(domain, self.turnstile.of(domain))
+        road = way.roads[origin_of(url)] = _Road(domain, self.domain_locks.of(domain))
         return road
 
     async def stay_away(self, domain: str, time: timedelta) -> None:
@@ -288,11 +288,11 @@ class Courier:
         await self.gate.hold_off(domain, time)
 
     async def _wait_turn(self, domain: str) -> None:
-        spacing = _spaced(self.governor.spacing(domain))
+        spacing = _spaced(self.pacing.spacing(domain))
         wait = await pass_gate(self.gate, domain, spacing, self.patience, self._sleep)
         if wait:
             raise TooEarly(wait)
-        if self.way_out.is_away:
+        if self.own_network.is_away:
             raise NoNetwork
         if not self._is_wanted():
             raise Interrupted

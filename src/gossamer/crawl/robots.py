@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from gossamer.crawl.domain_pacing import Turnstile
-from gossamer.crawl.requester import MOST_HOPS, Courier
+from gossamer.crawl.domain_pacing import DomainLocks
+from gossamer.crawl.requester import MOST_HOPS, Requester
 from gossamer.db.database import Database
 from gossamer.fetch import FetchError
 from gossamer.frontier.robots import ABSENT, MOST_BYTES, Rules, read_rules, says_later
@@ -31,7 +31,7 @@ class RobotsMemory:
 
     def __init__(self) -> None:
         self._answers: OrderedDict[str, RobotsAnswer] = OrderedDict()
-        self._asking = Turnstile()
+        self._asking = DomainLocks()
 
     def asking(self, origin: str) -> asyncio.Lock:
         """Return the lock for fetching the file of an origin; the next holder finds the answer in the cache."""
@@ -47,19 +47,19 @@ class RobotsMemory:
             self._answers.popitem(last=False)
 
 
-class RobotsDesk:
+class RobotsReader:
     """The answers one visit goes by. `answers` is what the site's row keeps; it only ever grows."""
 
     def __init__(
         self,
         database: Database,
-        courier: Courier,
+        requester: Requester,
         memory: RobotsMemory,
         answers: dict[str, Any],
         shared: Mapping[str, RobotsAnswer | None],
     ) -> None:
         self._database = database
-        self._courier = courier
+        self._requester = requester
         self._memory = memory
         self._shared = shared  # answers to other jobs, looked up when the visit was claimed; None: there is none
         self.answers = dict(answers)
@@ -80,7 +80,7 @@ class RobotsDesk:
         return read_rules(kept["status"], kept["body"])
 
     async def _shared_answer(self, origin: str) -> RobotsAnswer | None:
-        remembered = self._memory.get(origin, self._courier.clock.now())
+        remembered = self._memory.get(origin, self._requester.clock.now())
         if remembered or origin in self._shared:
             return remembered or self._shared[origin]
         return (await self._database.read(robots.fresh, [origin])).get(origin)
@@ -91,7 +91,7 @@ class RobotsDesk:
         except FetchError as error:
             return error.trouble
         if response is None:
-            answer = RobotsAnswer(origin, ABSENT, "", self._courier.clock.now())
+            answer = RobotsAnswer(origin, ABSENT, "", self._requester.clock.now())
         elif says_later(response.status):
             trouble = find_trouble(response)
             wait = trouble.retry_after if trouble else None
@@ -126,17 +126,17 @@ class RobotsDesk:
         Another domain may be handled by another process, which alone has the time of its last request.
         """
         home = domain_of(host_of(url))
-        patience = self._courier.patience
+        patience = self._requester.patience
         try:
             return await self._follow_within(home, url)
         finally:
-            self._courier.patience = patience
+            self._requester.patience = patience
 
     async def _follow_within(self, home: str, url: str) -> Response | None:
         for _ in range(MOST_HOPS + 1):
-            response = await self._courier.run_errand(url, MOST_BYTES)
+            response = await self._requester.run_errand(url, MOST_BYTES)
             # As with any redirect: giving up half-way would mean to ask for the first file again.
-            self._courier.patience = self._courier.governor.spacing(home) + _PATIENCE
+            self._requester.patience = self._requester.pacing.spacing(home) + _PATIENCE
             if not 300 <= response.status < 400:
                 return response
             target = as_told(response.location, url) if response.location else None

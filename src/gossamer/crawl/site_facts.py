@@ -2,20 +2,20 @@
 
 from datetime import datetime
 
-from gossamer.crawl.requester import Courier
-from gossamer.crawl.robots import RobotsDesk
+from gossamer.crawl.requester import Requester
+from gossamer.crawl.robots import RobotsReader
 from gossamer.frontier.frontier import Frontier
 from gossamer.model.page import Errand, Visit
 from gossamer.settle.step import SiteFacts
 
 
-class SiteMemory:
+class NewFacts:
     """Gathers it from those who learned it, for the next step to carry."""
 
-    def __init__(self, visit: Visit, frontier: Frontier, robots: RobotsDesk, courier: Courier) -> None:
+    def __init__(self, visit: Visit, frontier: Frontier, robots: RobotsReader, requester: Requester) -> None:
         self._frontier = frontier
         self._robots = robots
-        self._courier = courier
+        self._requester = requester
         self._errands = visit.errands
         self.not_before = visit.not_before  # until when the site wants to be left alone
 
@@ -42,8 +42,8 @@ class SiteMemory:
 
     def _take_errands(self) -> tuple[Errand, ...] | None:
         """All of the site's so far, if there are new ones."""
-        if not self._courier.errands:
+        if not self._requester.errands:
             return None
-        self._errands += tuple(self._courier.errands)
-        self._courier.errands.clear()
+        self._errands += tuple(self._requester.errands)
+        self._requester.errands.clear()
         return self._errands

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from gossamer.clock import Clock
 from gossamer.crawl.redirects import Redirects
-from gossamer.crawl.requester import Courier
-from gossamer.crawl.robots import RobotsDesk
+from gossamer.crawl.requester import Requester
+from gossamer.crawl.robots import RobotsReader
 from gossamer.fetch import FetchError
 from gossamer.frontier.candidates import SitemapQueue
 from gossamer.frontier.frontier import Frontier
@@ -19,11 +19,11 @@ from gossamer.parse.sitemap import MOST_BYTES, SitemapReader
 _BITE = 2_048  # bytes
 
 
-class SitemapDesk:
+class SiteSitemaps:
     """Sitemap reading of one visit. Entries are passed to the frontier as they arrive."""
 
-    def __init__(self, courier: Courier, robots: RobotsDesk, redirects: Redirects, clock: Clock) -> None:
-        self._courier = courier
+    def __init__(self, requester: Requester, robots: RobotsReader, redirects: Redirects, clock: Clock) -> None:
+        self._requester = requester
         self._robots = robots
         self._redirects = redirects
         self._clock = clock
@@ -61,7 +61,7 @@ class SitemapDesk:
             return False
 
         async def ask(url: str) -> Response:
-            return await self._courier.run_errand(url, MOST_BYTES, sink)
+            return await self._requester.run_errand(url, MOST_BYTES, sink)
 
         try:
             answer = await self._redirects.follow(file, ask)

@@ -35,7 +35,7 @@ class Sweeper:
         self._sure_after = max(SURE_AFTER, lease.total_seconds() / 3)
         self._lost_after = max(LEAST, LOST_NUDGE * lease)
         self._expired: dict[UUID, tuple[UUID, float]] = {}  # visit -> token, first seen
-        self._months = Months(database, clock)
+        self._months = PartitionUpkeep(database, clock)
         self._orphans: dict[UUID, float] = {}  # reservations whose lease is gone, first seen
 
     async def sweep(self, *, alone: bool = False) -> None:
@@ -101,7 +101,7 @@ def _tidy(tx: Tx, gone: dict[UUID, UUID], lost_after: timedelta) -> _Tidied:
 _EVERY, _SOON = 3600.0, 60.0  # seconds between looks, and if somebody was in the way
 
 
-class Months:
+class PartitionUpkeep:
     """One look an hour, and one at the start. There is a partition for rows of any other time, so nothing ever fails
     for want of one; that it is used is worth an alert, since queries then read more than they need."""
 

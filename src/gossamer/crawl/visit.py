@@ -34,16 +34,16 @@ from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import milliseconds
 from gossamer.crawl.extraction import Extraction, RuleSet
 from gossamer.crawl.ip_block import Sightings
-from gossamer.crawl.leases import Hold
+from gossamer.crawl.leases import HeldLease
 from gossamer.crawl.outcome import Gathered, Outcome, Outcomes, our_mistake
 from gossamer.crawl.provider_guard import ProviderGuard
-from gossamer.crawl.recipe_failures import Mistakes
+from gossamer.crawl.recipe_failures import RecipeFailures
 from gossamer.crawl.redirects import Moved, Redirects
-from gossamer.crawl.requester import LONGEST_SLEEP, Courier, Interrupted, NoProvider, NoWayOut, TooEarly
-from gossamer.crawl.robots import RobotsDesk
+from gossamer.crawl.requester import LONGEST_SLEEP, Interrupted, NoProvider, NoWayOut, Requester, TooEarly
+from gossamer.crawl.robots import RobotsReader
 from gossamer.crawl.site_breaker import SiteBreaker
-from gossamer.crawl.site_facts import SiteMemory
-from gossamer.crawl.sitemaps import SitemapDesk
+from gossamer.crawl.site_facts import NewFacts
+from gossamer.crawl.sitemaps import SiteSitemaps
 from gossamer.fetch import FetchError
 from gossamer.frontier.frontier import MOST_IN_VAIN, Frontier
 from gossamer.judge import find_flaw, find_refusal, find_trouble
@@ -73,10 +73,10 @@ class Walk:
 
     def __init__(
         self,
-        hold: Hold,
+        hold: HeldLease,
         frontier: Frontier,
-        courier: Courier,
-        robots: RobotsDesk,
+        requester: Requester,
+        robots: RobotsReader,
         redirects: Redirects,
         bound: Bound,
         policy: CrawlPolicy,
@@ -84,7 +84,7 @@ class Walk:
         request_of: Callable[[PageRequest], Awaitable[Request]],
         settler: Settler,
         sightings: Sightings,
-        mistakes: Mistakes,
+        recipe_failures: RecipeFailures,
         providers: ProviderGuard,
         breaker: SiteBreaker,
         files: PageFiles,
@@ -98,26 +98,28 @@ class Walk:
         self._hold = hold
         self._visit = hold.visit
         self._frontier = frontier
-        self._courier = courier
+        self._requester = requester
         self._redirects = redirects
-        self._sitemaps = SitemapDesk(courier, robots, redirects, courier.clock)
+        self._sitemaps = SiteSitemaps(requester, robots, redirects, requester.clock)
         self._bound = bound
         self._policy = policy
         self._policy_of = policy_of
         self._request_of = request_of
         self._rungs = {rung.name: rung for rung in policy.ladder.rungs}
         self._learns = len(self._rungs) > 1
-        self._memory = SiteMemory(self._visit, frontier, robots, courier)
-        self._outcomes = Outcomes(self._visit, frontier, self._memory, bound, policy, policy_of, courier.clock, jitter)
+        self._memory = NewFacts(self._visit, frontier, robots, requester)
+        self._outcomes = Outcomes(
+            self._visit, frontier, self._memory, bound, policy, policy_of, requester.clock, jitter
+        )
         self._settler = settler
         self._sightings = sightings
-        self._mistakes = mistakes
+        self._recipe_failures = recipe_failures
         self._providers = providers
         self._breaker = breaker
         self._files = files
         self._extraction = extraction
         self._rules = rules
-        self._clock = courier.clock
+        self._clock = requester.clock
         self._max_page_bytes = max_page_bytes
         self._began = self._marked = self._clock.monotonic()
         times = [policy.visit_time, *(policy_of(step).visit_time for step in frontier.steps)]
@@ -155,7 +157,7 @@ class Walk:
             if wait is not None:
                 if wait > LONGEST_SLEEP:
                     return self._hand_back(now + wait)
-                await self._courier.rest(wait)
+                await self._requester.rest(wait)
             elif not await self._go_on():
                 return self._finish()
 
@@ -187,13 +189,13 @@ class Walk:
             return False
         if self._sitemaps.not_before:
             self._memory.rest_until(self._sitemaps.not_before)
-            await self._courier.stay_away(self._visit.domain, self._sitemaps.not_before - self._clock.now())
+            await self._requester.stay_away(self._visit.domain, self._sitemaps.not_before - self._clock.now())
         self._put(Step(self._visit, facts=self._memory.facts(size=True)))
         return True
 
     async def _visit_page(self, page: Page, started_at: datetime) -> None:
         began = self._clock.monotonic()
-        self._courier.sent.clear()
+        self._requester.sent.clear()
         try:
             outcome = await self._attempt(page)
         except TooEarly as early:
@@ -202,7 +204,7 @@ class Walk:
             self._put(Step(self._visit, PageStep(due, PageState.PENDING)))
             return
         took = round((self._clock.monotonic() - began) * 1000)
-        page = page.tried(_attempt_of(page, outcome, took, started_at, self._courier.sent))
+        page = page.tried(_attempt_of(page, outcome, took, started_at, self._requester.sent))
         if isinstance(outcome, Trouble):
             self._frontier.skipped_rungs.failed(page.rung, outcome.reason)
         else:
@@ -223,7 +225,7 @@ class Walk:
         self._put_result(page, gathered)
         rest = self._rest(started_at)
         if rest:
-            await self._courier.stay_away(self._visit.domain, rest - (self._clock.now() - started_at))
+            await self._requester.stay_away(self._visit.domain, rest - (self._clock.now() - started_at))
 
     async def _attempt(self, page: Page) -> Outcome:
         """One try: everything between wanting a page and having read it."""
@@ -274,22 +276,22 @@ class Walk:
 
     def _ask(self, rung: Rung, url: str) -> Awaitable[Response]:
         accept = None if self._policy.any_kind else wants_body
-        return self._courier.get(url, self._max_page_bytes, rung=rung, accept=accept)
+        return self._requester.get(url, self._max_page_bytes, rung=rung, accept=accept)
 
     async def _ask_as_told(self, page: Page, said: PageRequest, rung: Rung) -> Response | Moved | Trouble:
         """Fetch a page as its recipe requested it; redirects are followed only if just an address is sent."""
         policy = self._policy_of(page.step)
         accept = None if policy.any_kind or policy.json or rung.json else wants_body
-        usual, self._courier.timeout = self._courier.timeout, policy.timeout or self._courier.timeout
+        usual, self._requester.timeout = self._requester.timeout, policy.timeout or self._requester.timeout
         try:
             request = None if said.is_plain else await self._request_of(said)
 
             def ask(url: str) -> Awaitable[Response]:
-                return self._courier.get(url, self._max_page_bytes, rung=rung, accept=accept, request=request)
+                return self._requester.get(url, self._max_page_bytes, rung=rung, accept=accept, request=request)
 
             return await self._redirects.follow(page.url, ask, led=said.is_plain)
         finally:
-            self._courier.timeout = usual
+            self._requester.timeout = usual
 
     def _rung(self, page: Page) -> Rung:
         """Return the page's rung; a page of a job created before jobs had ladders is requested directly."""
@@ -377,7 +379,7 @@ class Walk:
             raise
         self._settler.put_result(step)
         if step.page:
-            self._mistakes.note(self._visit.job_id, step.page)
+            self._recipe_failures.note(self._visit.job_id, step.page)
 
     def _put(self, step: Step) -> None:
         self._settler.put(self._timed(step))
@@ -387,8 +389,8 @@ class Walk:
             raise Interrupted  # a worker that lost its lease writes nothing
         now = self._clock.monotonic()
         step.walked, self._marked = now - self._marked, now
-        if self._courier.purse.charges:
-            step.charges = self._courier.purse.take_charges()
+        if self._requester.request_budget.charges:
+            step.charges = self._requester.request_budget.take_charges()
         return step
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from gossamer.billing.reservations import Treasurer
 from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import Clock
-from gossamer.crawl.own_network import WayOut
+from gossamer.crawl.own_network import OwnNetwork
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.dispatch import Dispatcher
 from gossamer.fetch import Fetcher, ProviderUnusable
@@ -57,7 +57,7 @@ class OwnWays:
 
 
 @dataclass(frozen=True, slots=True)
-class Kit:
+class WorkerDeps:
     clock: Clock
     database: SqliteDatabase | PostgresDatabase
     reopen_database: Callable[[], SqliteDatabase | PostgresDatabase]
@@ -70,7 +70,7 @@ class Kit:
     rungs: Mapping[str, OpenRung]  # by name; `direct` is always there
     resting: Callable[[str], ProviderUnusable | None]  # why nobody may go on a rung, as far as this process knows
     outage: Outage  # of the proxy that sessions go through, if they do
-    way_out: WayOut  # whether there is a network
+    own_network: OwnNetwork  # whether there is a network
     treasurer: Treasurer  # asked before every request that costs something
     limits: Limits
     files: PageFiles  # of pages, kept for a day

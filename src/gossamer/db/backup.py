@@ -55,7 +55,7 @@ def back_up(source: Path, target: Path, *, force: bool = False) -> Copy:
         _make_last(target.parent)
     except (OSError, sqlite3.OperationalError) as error:
         raise UserError(
-            "backup.unwritable", f"{target} cannot be written: {why(error)}.", hint=_way_out(target.parent)
+            "backup.unwritable", f"{target} cannot be written: {why(error)}.", hint=_own_network(target.parent)
         ) from error
     except sqlite3.DatabaseError as error:
         raise _damaged_here(source, str(error)) from error
@@ -116,7 +116,7 @@ def _damaged_here(source: Path, flaw: str) -> UserError:
     )
 
 
-def _way_out(folder: Path) -> str:
+def _own_network(folder: Path) -> str:
     if folder.exists():
         return "Choose another place, or make room there."
     return f"Make the folder first: mkdir -p {shlex.quote(str(folder))}"

@@ -73,7 +73,7 @@ class LocalGate:
     def __init__(self, clock: Clock, places: Places, *, remembered: int = 10_000) -> None:
         self._clock = clock
         self._places = places
-        self._lights: dict[str, _Light] = {}
+        self._gates: dict[str, _Light] = {}
         # Whatever was used before this moment, we would not know of it.
         self._ignorant_before = clock.monotonic()
         self._remembered = remembered
@@ -82,7 +82,7 @@ class LocalGate:
     async def turn(self, key: str, spacing: timedelta, patience: timedelta) -> timedelta:
         now = self._clock.monotonic()
         seconds = max(spacing.total_seconds(), 0.0)
-        light = self._lights.get(key) or self._unknown()
+        light = self._gates.get(key) or self._unknown()
         opens = light.opens(seconds)
         slot, wait = (now, NOW) if opens <= now else (opens, _rounded_up(opens - now))
         if wait and wait > max(patience, NOW):
@@ -92,7 +92,7 @@ class LocalGate:
         return wait
 
     async def hold_off(self, key: str, wait: timedelta) -> None:
-        light = self._lights.get(key) or self._unknown()
+        light = self._gates.get(key) or self._unknown()
         light.held_until = max(light.held_until, self._clock.monotonic() + wait.total_seconds())
         self._remember(key, light)
 
@@ -106,22 +106,22 @@ class LocalGate:
         """Treat every key as used until now, because other workers may have used it."""
         now = self._clock.monotonic()
         self._ignorant_before = now
-        for light in self._lights.values():
+        for light in self._gates.values():
             light.last = max(light.last, now)
 
     def busy(self) -> list[tuple[str, timedelta]]:
         """Return the keys that may not be used at the moment, and for how long."""
         now = self._clock.monotonic()
         return [
-            (key, _rounded_up(light.opens(0.0) - now)) for key, light in self._lights.items() if not light.is_idle(now)
+            (key, _rounded_up(light.opens(0.0) - now)) for key, light in self._gates.items() if not light.is_idle(now)
         ]
 
     def _unknown(self) -> _Light:
         return _Light(last=self._ignorant_before, owed=0.0, held_until=self._ignorant_before)
 
     def _remember(self, key: str, light: _Light) -> None:
-        self._lights[key] = light
-        if len(self._lights) > self._tidy_above:
+        self._gates[key] = light
+        if len(self._gates) > self._tidy_above:
             self._forget_idle()
 
     def _forget_idle(self) -> None:
@@ -131,13 +131,13 @@ class LocalGate:
         later.
         """
         now = self._clock.monotonic()
-        idle = sorted((light.last, key) for key, light in self._lights.items() if light.is_idle(now))
-        surplus = len(self._lights) - self._remembered // 2
+        idle = sorted((light.last, key) for key, light in self._gates.items() if light.is_idle(now))
+        surplus = len(self._gates) - self._remembered // 2
         for last, key in idle[:surplus]:
-            del self._lights[key]
+            del self._gates[key]
             self._ignorant_before = max(self._ignorant_before, last)
         # Where nearly all keys are busy there is little to forget; looking again at each new one would be quadratic.
-        self._tidy_above = max(self._remembered, 2 * len(self._lights))
+        self._tidy_above = max(self._remembered, 2 * len(self._gates))
 
 
 def _rounded_up(seconds: float) -> timedelta:

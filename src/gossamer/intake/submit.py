@@ -20,7 +20,7 @@ from gossamer.errors import UserError
 from gossamer.intake.limits import admit
 from gossamer.intake.typed_id import SHORTEST, looks_like_id
 from gossamer.model.asked import asked_page, rung_named
-from gossamer.model.express_slot import Seat
+from gossamer.model.express_slot import ExpressSlot
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Extent, Given, Job, JobRequest, Priority, Target
 from gossamer.model.money import Cap
@@ -85,7 +85,7 @@ async def submit(database: Database, recipes: Mapping[str, Submittable], request
 
 
 async def submit_once(
-    database: Database, recipes: Mapping[str, Submittable], request: JobRequest, seat: Seat | None = None
+    database: Database, recipes: Mapping[str, Submittable], request: JobRequest, express_slot: ExpressSlot | None = None
 ) -> Submitted:
     """Like `submit`; a request repeated under its key returns the job it created before, in its current state.
 
@@ -104,21 +104,21 @@ async def submit_once(
     policy = bound.policy()
     plan = _Plan(policy.ladder.first, _extent(recipe, policy), asked)
     request = replace(request, name=name, params=params.model_dump(mode="json"), targets=targets)
-    write = database.write_untold if seat else database.write
+    write = database.write_untold if express_slot else database.write
     # Without defaults: a program that knows one parameter more is asked for the same.
     digest = _digest(request, params.model_dump(mode="json", exclude_defaults=True)) if request.submit_key else b""
     if policy.at_once:
         request = replace(request, at_once=min(policy.at_once, request.at_once or policy.at_once))
     if not request.submit_key:
-        return await write(_create, request, plan, seat)
+        return await write(_create, request, plan, express_slot)
     # The job that has the key may be one that is walked at once, and that nobody was told of so far.
     try:
-        made = await write(_create_once, request, plan, seat, digest)
+        made = await write(_create_once, request, plan, express_slot, digest)
     except UserError as error:
         if error.code == "job.key_taken":
             await database.flush()
         raise
-    if not made.is_new and not seat:
+    if not made.is_new and not express_slot:
         await database.flush()
     return made
 
@@ -192,10 +192,12 @@ def _asked(bound: Bound, seed: Follow) -> Opening:
     return Opening(page, site_of_url(page.url), rung_named(page.rung, policy).lane, given=f"asked for as {seed.step}")
 
 
-def _create_once(tx: Tx, request: JobRequest, plan: _Plan, seat: Seat | None, digest: bytes) -> Submitted:
+def _create_once(
+    tx: Tx, request: JobRequest, plan: _Plan, express_slot: ExpressSlot | None, digest: bytes
+) -> Submitted:
     earlier = jobs.submitted_under(tx, request.account, request.submit_key)
     if earlier is None:
-        made = _create(tx, request, plan, seat)
+        made = _create(tx, request, plan, express_slot)
         jobs.keep_submit_key(tx, made.job.id, request.submit_key, digest)
         return made
     if earlier.digest != digest:
@@ -209,7 +211,7 @@ def _create_once(tx: Tx, request: JobRequest, plan: _Plan, seat: Seat | None, di
     return Submitted(_present(tx, earlier.job_id), is_new=False)
 
 
-def _create(tx: Tx, request: JobRequest, plan: _Plan, seat: Seat | None) -> Submitted:
+def _create(tx: Tx, request: JobRequest, plan: _Plan, express_slot: ExpressSlot | None) -> Submitted:
     # Those of the command line are asked for by nobody else, and none of them waits for another.
     begins = admit(tx, request.account, request.bill) if request.bill else True
     # A scrape of one site adds a single visit, for which somebody may be waiting.
@@ -247,17 +249,19 @@ def _create(tx: Tx, request: JobRequest, plan: _Plan, seat: Seat | None) -> Subm
     if request.start and begins:
         jobs.move(tx, job.id, JobState.RUNNING, who="submit", account=account, is_new=True)
         job = replace(job, state=JobState.RUNNING, started_at=tx.now)
-        if seat and len(created) == 1 and not plan.asked and plan.first.lane == HOME_LANE:
-            visit = _seated(tx, Moving(created[0][1], job.id, created[0][0], None), request.targets[0].host, seat)
+        if express_slot and len(created) == 1 and not plan.asked and plan.first.lane == HOME_LANE:
+            visit = _seated(
+                tx, Moving(created[0][1], job.id, created[0][0], None), request.targets[0].host, express_slot
+            )
     return Submitted(job, visit=visit)
 
 
-def _seated(tx: Tx, visit: Moving, host: str, seat: Seat) -> UUID | None:
+def _seated(tx: Tx, visit: Moving, host: str, express_slot: ExpressSlot) -> UUID | None:
     """Lease the visit to the owner of the express slot, unless its domain has its maximum of visits."""
     domain = domain_of(host)
     if visits.busy_domains(tx, [domain]).get(domain, 0) >= visits.MOST_PER_DOMAIN:
         return None
-    visits.lend(tx, visit, seat.token, seat.worker, seat.lease)
+    visits.lend(tx, visit, express_slot.token, express_slot.worker, express_slot.lease)
     return visit.id
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class ExpressSlot:
     """An express slot: the worker that would crawl the visit, its token, and the lease it is granted."""
 
     worker: str

@@ -74,17 +74,17 @@ async def files(view: View, job: Text, ids: list[UUID] | None = None) -> Files:
 
 
 async def _file(view: View, export: Export) -> File:
-    shelf = view.shelf()
-    signed = await shelf.signed(export, view.now)
+    export_store = view.export_store()
+    signed = await export_store.signed(export, view.now)
     if view.is_remote:
         # Where it lies on the disk of a server is nobody's business: it is fetched from there.
         shown = replace(export, blob_key=None if export.blob_key is None else "", lease=None)
-        return File(shown, signed, signed, _is_elsewhere(export, signed, shelf.home))
-    link = await shelf.link(export, view.now) if export.is_there else None
+        return File(shown, signed, signed, _is_elsewhere(export, signed, export_store.home))
+    link = await export_store.link(export, view.now) if export.is_there else None
     if signed and signed.startswith("/"):
         # Of a file on this disk, only if it is known how people reach the server that has it.
         signed = f"{view.settings.api_url}{signed}" if view.settings.api_url else None
-    return File(export, link, signed, _is_elsewhere(export, link, shelf.home))
+    return File(export, link, signed, _is_elsewhere(export, link, export_store.home))
 
 
 def _is_elsewhere(export: Export, link: str | None, home: str) -> bool:

@@ -175,4 +175,4 @@ async def tidy(view: View) -> Tidied:
             deleted=done.deleted + more.deleted,
             rows=done.rows + more.rows,
         )
-    return Tidied(done, await FileSweeper(app.database, app.shelf(), app.page_files()).remove_now())
+    return Tidied(done, await FileSweeper(app.database, app.export_store(), app.page_files()).remove_now())

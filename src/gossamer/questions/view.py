@@ -28,7 +28,7 @@ from gossamer.settings import Settings
 from gossamer.store.account_jobs import AccountScopedDatabase
 
 if TYPE_CHECKING:
-    from gossamer.blobs.export_store import Shelf
+    from gossamer.blobs.export_store import ExportStore
     from gossamer.blobs.page_files import PageFiles
     from gossamer.intake.estimate import Asked, Forecast
     from gossamer.model.job import Probed, Target
@@ -177,10 +177,10 @@ class View:
 
     async def ahead(self, database: Database, job: Job, progress: Progress) -> Progress:
         """The progress of a job with what there still is to read."""
-        return await self._app.foresight.add(database, job, progress)
+        return await self._app.remaining_work.add(database, job, progress)
 
-    def shelf(self) -> "Shelf":
-        return self._app.shelf()
+    def export_store(self) -> "ExportStore":
+        return self._app.export_store()
 
     def page_files(self) -> "PageFiles":
         return self._app.page_files()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import timedelta
 
-from gossamer.blobs.export_store import Shelf
+from gossamer.blobs.export_store import ExportStore
 from gossamer.blobs.page_files import PageFiles
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
 from gossamer.db.database import Database
@@ -25,9 +25,9 @@ log = get_logger(__name__)
 class FileSweeper:
     """Deletes expired files; called regularly by the worker. A pass continues where the last one stopped."""
 
-    def __init__(self, database: Database, shelf: Shelf, pages: PageFiles | None = None) -> None:
+    def __init__(self, database: Database, export_store: ExportStore, pages: PageFiles | None = None) -> None:
         self._database = database
-        self._shelf = shelf
+        self._export_store = export_store
         self._pages = pages
 
     async def run(self, turn: Callable[[], AbstractAsyncContextManager[None]]) -> None:
@@ -61,15 +61,17 @@ class FileSweeper:
             return 0
 
     async def _tidy(self) -> int:
-        local = self._shelf.local
+        local = self._export_store.local
         return await local.remove_unfinished(_UNFINISHED) + await local.remove_old(_FORGOTTEN)
 
     async def _remove(self) -> int:
-        due = await self._database.read(exports.expired, self._shelf.home, remote=self._shelf.remote is not None)
+        due = await self._database.read(
+            exports.expired, self._export_store.home, remote=self._export_store.remote is not None
+        )
         removed = 0
         for export in due:
             try:
-                await self._shelf.delete(export)
+                await self._export_store.delete(export)
             except BlobsAway as error:
                 log.warning("storage.away", export=export.id.hex, why=str(error))
                 continue
@@ -79,21 +81,21 @@ class FileSweeper:
         return removed
 
     async def _bring_away(self) -> int:
-        if self._shelf.remote is None:
+        if self._export_store.remote is None:
             return 0
-        waiting = await self._database.read(exports.spooled, self._shelf.home)
+        waiting = await self._database.read(exports.spooled, self._export_store.home)
         moved = 0
         for export in waiting:
             assert export.blob_key  # noqa: S101 - asked for
             try:
-                await self._shelf.send(export.blob_key)
+                await self._export_store.send(export.blob_key)
                 if await self._database.write(exports.moved, export):
                     moved += 1
                     log.info("export.moved", export=export.id.hex, name=export.name)
-                    await self._shelf.drop(export.blob_key)
+                    await self._export_store.drop(export.blob_key)
                 else:
                     # Its job was deleted while it was sent, and whoever removed the file did not find this one.
-                    await self._shelf.delete(export)
+                    await self._export_store.delete(export)
             except NoSuchBlob:
                 await self._database.write(exports.forget_file, export)
             except BlobsAway as error:

@@ -133,7 +133,7 @@ def _pause_deserted(tx: Tx, patience: timedelta) -> None:
         pause_automatically(tx, job_id, AlertKind.LANE, why)
 
 
-class Pressure:
+class BackpressureGuard:
     """Backpressure of one process: checks whether the settler is behind for too long.
 
     The settler holds its visits back immediately; this is for delays that go on.

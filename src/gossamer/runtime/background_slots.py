@@ -27,7 +27,7 @@ _LEAVE = 5.0  # seconds: somebody may wait for us to end, however long we would 
 _AGAIN = 1.0  # seconds until a kind that is full everywhere is asked for again
 
 
-class Desk:
+class BackgroundSlots:
     """Of one process. `holder` is what the names of its places begin with."""
 
     def __init__(

@@ -9,10 +9,10 @@ from datetime import timedelta
 from gossamer.db.database import Database
 from gossamer.dispatch import Dispatcher
 from gossamer.logging import get_logger
-from gossamer.runtime.cluster_leader import Keeper
+from gossamer.runtime.cluster_leader import ClusterLeader
 from gossamer.runtime.concluding import Concluder
 from gossamer.runtime.outage_alerts import DatabaseWatch, StorageWatch
-from gossamer.runtime.process_pool import Crew
+from gossamer.runtime.process_pool import ProcessPool
 from gossamer.runtime.services import Cleanup, ExportService, WebhookService, Where, run_services
 from gossamer.store import counters
 
@@ -21,30 +21,30 @@ ENDLESS = timedelta(days=3650)  # patience with a database: nobody is here to st
 log = get_logger(__name__)
 
 
-class Instance:
+class ClusterHost:
     """`optional` are the services that not every instance has: one without the desk lane makes no files."""
 
     def __init__(
         self,
         database: Database,
         host: str,
-        crew: Crew,
-        keeper: Keeper,
+        process_pool: ProcessPool,
+        keeper: ClusterLeader,
         dispatcher: Dispatcher,
         cleanup: Cleanup,
         *optional: ExportService | WebhookService | Concluder | DatabaseWatch | StorageWatch,
     ) -> None:
         self._database = database
         self._host = host
-        self._crew = crew
+        self._process_pool = process_pool
         self._keeper = keeper
         self._dispatcher = dispatcher
-        self._owners = (crew, cleanup, *optional)
+        self._owners = (process_pool, cleanup, *optional)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`, or until something fails that another start might mend."""
         self._database.patience.lasts = ENDLESS
-        self._crew.start()
+        self._process_pool.start()
         stopped = asyncio.create_task(stop.wait())
         keeping = asyncio.create_task(self._keeper.run())
         services = asyncio.create_task(run_services(Where.INSTANCE, self._owners))
@@ -54,7 +54,7 @@ class Instance:
             await _cancel([stopped, services])
             self._database.patience.lasts = timedelta()  # somebody waits for us to end
             # Whoever gives out work goes on until our own processes have handed theirs back.
-            await self._crew.stop()
+            await self._process_pool.stop()
             await _cancel([keeping])
             await self._dispatcher.close()
         for task in done - {stopped}:

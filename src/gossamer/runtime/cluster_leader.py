@@ -21,7 +21,7 @@ from gossamer.recipes.base import Recipe
 from gossamer.runtime.alerts import Post
 from gossamer.runtime.anomalies import AnomalyGuard
 from gossamer.runtime.auto_pause import DeadlineGuard, LaneGuard, TrafficGuard
-from gossamer.runtime.background_slots import Desk
+from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.runtime.cluster_worker import CLUSTER
 from gossamer.runtime.issuer import LEASE, PLACE, Issuer, LostPlace
 from gossamer.runtime.job_completion import Closer
@@ -50,7 +50,8 @@ class Duties:
     files_of: str
     lease: timedelta
     job_time: timedelta
-    ending: Desk  # for ends of jobs alone: a file that waits for a storage elsewhere keeps none of them waiting
+    # For ends of jobs alone: a file that waits for a storage elsewhere keeps none of them waiting.
+    ending: BackgroundSlots
 
 
 def enter(tx: Tx, holder: str) -> bool:
@@ -64,7 +65,7 @@ def leave(tx: Tx, holder: str) -> None:
         slots.leave(tx, RUNNER, CLUSTER)
 
 
-class Keeper:
+class ClusterLeader:
     """One per instance. `closing` is a database connection of its own: auditing takes its time."""
 
     def __init__(

@@ -14,7 +14,7 @@ from gossamer.errors import StorageAway
 from gossamer.logging import get_logger
 from gossamer.model.desk import DeskKind
 from gossamer.model.ids import short
-from gossamer.runtime.background_slots import Desk
+from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.runtime.job_completion import fail_conclusion
 from gossamer.runtime.process_pool import NO_DATABASE, sink
 from gossamer.store import conclusions
@@ -37,7 +37,7 @@ class Concluder:
     def __init__(
         self,
         database: Database,
-        desk: Desk,
+        desk: BackgroundSlots,
         worker: str,
         command: Sequence[str],
         lease: timedelta,

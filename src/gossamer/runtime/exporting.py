@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from gossamer.billing.prices import PriceList
-from gossamer.blobs.export_store import Kept, Shelf
+from gossamer.blobs.export_store import ExportStore, Installation
 from gossamer.blobs.seam import BlobsAway
 from gossamer.db.database import Database, SqliteDatabase
 from gossamer.db.transactions import Tx
@@ -29,7 +29,7 @@ from gossamer.model.export import RESULT, Export, ExportRequest, ExportState
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
-from gossamer.runtime.background_slots import Desk
+from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.store import exports, jobs
 from gossamer.store.exports import MadeFile
 
@@ -53,16 +53,16 @@ class Exporter:
     def __init__(
         self,
         database: Database,
-        shelf: Shelf,
+        export_store: ExportStore,
         worker: str,
-        desk: Desk | None = None,
+        desk: BackgroundSlots | None = None,
         prices: PriceList = USUAL,
         results: "ResultLines | None" = None,
     ) -> None:
         self._database = database
-        self._shelf = shelf
+        self._export_store = export_store
         self._worker = worker
-        self._desk = desk or Desk(database, worker)
+        self._desk = desk or BackgroundSlots(database, worker)
         self._prices = prices
         self._results = results
         self._rows_done: dict[UUID, int] = {}  # by lease, of those being made
@@ -92,13 +92,13 @@ class Exporter:
 
     async def _begin(self, most: int) -> set["asyncio.Task[Export | None]"]:
         """Start one task for each waiting file for which no slot was requested here."""
-        waiting = await self._database.read(exports.count_waiting, self._shelf.home) if most > 0 else 0
+        waiting = await self._database.read(exports.count_waiting, self._export_store.home) if most > 0 else 0
         return {asyncio.create_task(self.make_next()) for _ in range(min(most, waiting - self._asking))}
 
     async def make_all(self) -> None:
         """Make all files of this data folder, then end; includes files whose maker has died."""
         await self.take_back()
-        while await self._database.read(exports.any_open, self._shelf.home):
+        while await self._database.read(exports.any_open, self._export_store.home):
             if await self.make_next() is None:
                 await asyncio.sleep(_BEAT)
                 await self.take_back()
@@ -110,7 +110,7 @@ class Exporter:
 
     async def make_next(self, only: Collection[UUID] | None = None) -> Export | None:
         """Make the oldest one that waits, or one of `only`; None if there is none."""
-        if not await self._database.read(exports.any_open, self._shelf.home):
+        if not await self._database.read(exports.any_open, self._export_store.home):
             return None
         self._asking += 1
         asking = True
@@ -126,10 +126,10 @@ class Exporter:
             self._asking -= asking
 
     async def _claim(self, only: Collection[UUID] | None) -> Export | None:
-        for lost in await self._database.read(exports.left_behind, self._shelf.home):
+        for lost in await self._database.read(exports.left_behind, self._export_store.home):
             await self._remove(lost)
         token = uuid4()  # made here and not in the transaction, which may have to be made twice
-        return await self._database.write(exports.claim, self._worker, self._shelf.home, token, LEASE, only)
+        return await self._database.write(exports.claim, self._worker, self._export_store.home, token, LEASE, only)
 
     async def _make(self, export: Export) -> None:
         try:
@@ -142,7 +142,7 @@ class Exporter:
                 await self._remove(export)
         except asyncio.CancelledError:
             self._database.patience.lasts = timedelta()  # somebody waits for us to end
-            await asyncio.shield(self._shelf.drop(_key(export)))  # what may lie elsewhere is for the next one
+            await asyncio.shield(self._export_store.drop(_key(export)))  # what may lie elsewhere is for the next one
             with suppress(StorageAway):  # then it is taken back from us
                 await asyncio.shield(self._database.write(exports.give_back, export))
             raise
@@ -159,19 +159,19 @@ class Exporter:
     async def _remove(self, export: Export) -> None:
         """Delete the file of a failed try, never that of another try."""
         try:
-            await self._shelf.delete(export)
+            await self._export_store.delete(export)
         except BlobsAway as error:
             log.warning("storage.away", export=export.id.hex, why=str(error))  # swept later, if the row still knows it
         else:
             await self._database.write(exports.forget_file, export)
 
-    async def _made(self, export: Export) -> Kept | None:
+    async def _made(self, export: Export) -> Installation | None:
         """Return the complete file; None if the export was cancelled meanwhile."""
         chunks, total = await self._content(export)
         self._count(_lease(export), 0)
         if not await self._beat(export, total):
             return None
-        making = asyncio.ensure_future(self._shelf.keep(_key(export), chunks))
+        making = asyncio.ensure_future(self._export_store.keep(_key(export), chunks))
         try:
             while not (await asyncio.wait([making], timeout=_BEAT))[0]:
                 if not await self._beat(export, total):
@@ -188,7 +188,7 @@ class Exporter:
         self._count(token, 0)
         try:
             chunks = await self._automatic(job, wanted, token)
-            kept = await self._shelf.keep(key, chunks)
+            kept = await self._export_store.keep(key, chunks)
         except (StorageAway, asyncio.CancelledError):
             raise
         except Exception as error:
@@ -206,7 +206,7 @@ class Exporter:
         if wanted.type == RESULT and self._results is not None:
             return self._results.lines(job.id, count)
         order = Order(job, table_named(wanted.type, job.recipe), FORMATS[wanted.format])
-        workroom = self._shelf.local.workroom()
+        workroom = self._export_store.local.workroom()
         total = await expected(self._database, order)
         return make_file(self._database, order, count, lines_expected=total, folder=workroom, prices=self._prices)
 
@@ -219,7 +219,7 @@ class Exporter:
             return self._results.lines(export.job_id, count), 1
         order = await self._order(export)
         total = await expected(self._database, order)
-        workroom = self._shelf.local.workroom()
+        workroom = self._export_store.local.workroom()
         made = make_file(self._database, order, count, lines_expected=total, folder=workroom, prices=self._prices)
         return made, total
 
@@ -242,7 +242,7 @@ class Exporter:
     async def _beat(self, export: Export, total: int) -> bool:
         return await self._database.write(exports.beat, export, self._rows(export), total, LEASE)
 
-    async def _finished(self, export: Export, kept: Kept) -> bool:
+    async def _finished(self, export: Export, kept: Installation) -> bool:
         done = await self._database.write(
             exports.finish,
             export,

@@ -19,7 +19,7 @@ from gossamer.model.messages import ALERTS, FAILURES
 from gossamer.model.recipe import Comparison
 from gossamer.model.states import JobState
 from gossamer.recipes.base import Recipe
-from gossamer.runtime.background_slots import Desk
+from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.store import alerts, conclusions, exports, jobs, usage
 from gossamer.store import audit as audit_store
 
@@ -35,12 +35,12 @@ class Closer:
     """Looks for running jobs without an open site."""
 
     def __init__(
-        self, database: Database, recipes: Mapping[str, Recipe], files_of: str = "", desk: Desk | None = None
+        self, database: Database, recipes: Mapping[str, Recipe], files_of: str = "", desk: BackgroundSlots | None = None
     ) -> None:
         self._database = database
         self._recipes = recipes
         self._files_of = files_of
-        self._desk = desk or Desk(database, "closer")
+        self._desk = desk or BackgroundSlots(database, "closer")
 
     async def look(self) -> None:
         found = await self._database.read(jobs.ended_walks)

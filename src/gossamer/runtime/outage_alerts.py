@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from gossamer.blobs.seam import BlobsAway
 from gossamer.clock import Clock
-from gossamer.crawl.own_network import WayOut
+from gossamer.crawl.own_network import OwnNetwork
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import Alert, AlertKind
@@ -152,10 +152,15 @@ class NetworkWatch:
     """
 
     def __init__(
-        self, database: Database, way_out: WayOut, subject: str, host: str, others_can: Callable[[], Awaitable[bool]]
+        self,
+        database: Database,
+        own_network: OwnNetwork,
+        subject: str,
+        host: str,
+        others_can: Callable[[], Awaitable[bool]],
     ) -> None:
         self._database = database
-        self._way_out = way_out
+        self._own_network = own_network
         self._subject = subject
         self._host = host
         self._others_can = others_can
@@ -168,18 +173,18 @@ class NetworkWatch:
 
     async def look(self) -> bool:
         """Check once a second; return True if there is no network."""
-        since = self._way_out.since
+        since = self._own_network.since
         if since is None:
             if self._said:
                 self._said = False
                 await self._database.write(_have_network, self._subject)
             return False
         # Only after another look at the network: a process that was sooner to find it may have taken this back.
-        if self._looks != self._way_out.looks or not self._said:
-            self._looks, self._said = self._way_out.looks, True
+        if self._looks != self._own_network.looks or not self._said:
+            self._looks, self._said = self._own_network.looks, True
             waiting = not await self._others_can()
             time = f"{since.astimezone():%H:%M}"
-            await self._database.write(_lack_network, self._subject, self._host, time, self._way_out.why, waiting)
+            await self._database.write(_lack_network, self._subject, self._host, time, self._own_network.why, waiting)
         return True
 
 

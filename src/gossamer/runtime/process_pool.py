@@ -135,7 +135,7 @@ def sink(output: Path | None) -> AbstractContextManager[IO[bytes] | None]:
     return output.open("ab")
 
 
-class Crew:
+class ProcessPool:
     """`home` is what the names of its leases begin with; `commands` start the children, one each."""
 
     def __init__(

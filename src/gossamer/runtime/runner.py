@@ -25,7 +25,7 @@ from gossamer.runtime.auto_pause import DeadlineGuard, DiskGuard, LaneGuard, Tra
 from gossamer.runtime.concluding import Concluder
 from gossamer.runtime.home_lock import HomeLock
 from gossamer.runtime.outage_alerts import DatabaseWatch, StorageWatch
-from gossamer.runtime.process_pool import Crew
+from gossamer.runtime.process_pool import ProcessPool
 from gossamer.runtime.services import Cleanup, ExportService, MachineWatch, WebhookService, Where, run_services
 from gossamer.store import alerts, conclusions, counters, events, jobs, reclaim, robots, workers
 from gossamer.store.slots import StoredSlots
@@ -77,12 +77,14 @@ class Runner:
         commands = [(*command, "--clock", repr(clock.offset))] * rules.processes
         # Then a little is written at a time: while the disk takes much of it, no page that was waited for is written.
         self._somebody_waits = express is not None
-        self._crew = Crew(database, clock, home, commands, rules.lease, lock=lock, output=output, express=express)
+        self._process_pool = ProcessPool(
+            database, clock, home, commands, rules.lease, lock=lock, output=output, express=express
+        )
         self._places = StoredSlots(database)
         self._sweeper = Sweeper(database, clock, rules.lease)
         post = Post(database, clock, channels)
         self._owners: list[object] = [
-            self._crew,
+            self._process_pool,
             self._sweeper,
             DeadlineGuard(database, clock, rules.job_time),
             DiskGuard(database, _disks(database, folder), rules.min_free_disk),
@@ -114,7 +116,7 @@ class Runner:
         await self._database.write(reclaim.shorten_waits)
         await self._database.write(robots.forget_old)
         await self._database.write(_taken_up, self._home, os.getpid())
-        self._crew.start()
+        self._process_pool.start()
         log.info("runner.started", processes=self._rules.processes, pid=os.getpid())
         return True
 
@@ -135,7 +137,7 @@ class Runner:
 
     async def stop(self, *, now: bool = False) -> None:
         """Let the children settle and hand back, or kill them; their visits are ready again either way."""
-        await self._crew.stop(now=now)
+        await self._process_pool.stop(now=now)
         gave_up = self._database.patience.gave_up
         if gave_up:
             # Whoever noticed it first, the door or we ourselves: what is left to say is kept here.

@@ -28,13 +28,13 @@ from gossamer.retention.service import Retainer
 from gossamer.runtime.alerts import Post
 from gossamer.runtime.anomalies import AnomalyGuard
 from gossamer.runtime.auto_pause import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
-from gossamer.runtime.background_slots import Desk
+from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.runtime.concluding import Concluder
 from gossamer.runtime.exporting import Exporter
 from gossamer.runtime.housekeeping import FileMaker, Housekeeper
 from gossamer.runtime.job_completion import Closer
 from gossamer.runtime.outage_alerts import DatabaseWatch, StorageWatch
-from gossamer.runtime.process_pool import Crew
+from gossamer.runtime.process_pool import ProcessPool
 from gossamer.store import alerts, workers
 from gossamer.webhooks.sender import Sender
 
@@ -73,7 +73,7 @@ class Service(Generic[T]):
 class Cleanup:
     """Retention and the removal of expired files, each pass in a background slot."""
 
-    def __init__(self, clock: Clock, retainer: Retainer, files: FileSweeper, desk: Desk) -> None:
+    def __init__(self, clock: Clock, retainer: Retainer, files: FileSweeper, desk: BackgroundSlots) -> None:
         self._clock = clock
         self._retainer = retainer
         self._files = files
@@ -163,7 +163,7 @@ _EACH_MACHINE = Where.RUNNER | Where.INSTANCE
 
 SERVICES: Sequence[Service[Any]] = (
     # Processes and rows.
-    Service("processes", _EACH_MACHINE, Crew, Crew.look, every=0.5),
+    Service("processes", _EACH_MACHINE, ProcessPool, ProcessPool.look, every=0.5),
     Service("sweep", _ANYWHERE, Sweeper, Sweeper.sweep, every=1.0),
     Service("job ends", Where.FIRST_WORKER | Where.LEADER, Closer, Closer.look, every=0.2),
     # Guards: each pauses jobs, or fires an alert, for one reason.

@@ -28,7 +28,7 @@ _NAME = "surrender.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Surrender:
+class ShutdownNote:
     """Reason and time of a runner's end."""
 
     full: bool
@@ -37,14 +37,14 @@ class Surrender:
     at: datetime
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> "Surrender":
+    def of(cls, said: Mapping[str, Any]) -> "ShutdownNote":
         at = datetime.fromisoformat(said["at"])
         return cls(bool(said["full"]), str(said["error"]), float(said["minutes"]), at)
 
 
 def note(home: Path, error: StorageAway, patience: timedelta, now: datetime) -> None:
     """Keep why we gave up. A disk that is full may not even take this; then the jobs are simply found stopped."""
-    said = Surrender(isinstance(error, StorageFull), str(error), patience / timedelta(minutes=1), now)
+    said = ShutdownNote(isinstance(error, StorageFull), str(error), patience / timedelta(minutes=1), now)
     try:
         path = home / _NAME
         path.touch(0o600)
@@ -64,7 +64,7 @@ async def recall(home: Path, database: Database) -> None:
     if not path.exists():
         return
     try:
-        said = Surrender.of(orjson.loads(path.read_bytes()))
+        said = ShutdownNote.of(orjson.loads(path.read_bytes()))
     except (ValueError, KeyError, TypeError):
         said = None  # cut off, or not ours
     if said:
@@ -72,7 +72,7 @@ async def recall(home: Path, database: Database) -> None:
     forget(home)
 
 
-def _say(tx: Tx, said: Surrender, home: Path) -> None:
+def _say(tx: Tx, said: ShutdownNote, home: Path) -> None:
     reclaim.void_home(tx, home_name(home))
     if working_home(tx) not in (None, home_name(home)):
         return  # another home has taken the jobs up since

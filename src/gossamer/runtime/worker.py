@@ -11,22 +11,22 @@ from uuid import UUID, uuid4
 
 from gossamer import __version__
 from gossamer.crawl.crawl_setup import Claimed, Walks, claim_and_load
-from gossamer.crawl.domain_pacing import Governor
+from gossamer.crawl.domain_pacing import DomainPacing
 from gossamer.crawl.express import Guests
 from gossamer.crawl.extraction import Extraction
-from gossamer.crawl.ip_block import AddressWatch, Brake
-from gossamer.crawl.leases import Holds, Renewer
+from gossamer.crawl.ip_block import AddressWatch, IpBlockGuard
+from gossamer.crawl.leases import HeldLeases, Renewer
 from gossamer.crawl.provider_guard import ProviderGuard
-from gossamer.crawl.recipe_failures import Mistakes
-from gossamer.crawl.worker_deps import Kit
+from gossamer.crawl.recipe_failures import RecipeFailures
+from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.dispatch import Nudge
 from gossamer.errors import StorageAway
 from gossamer.logging import get_logger
 from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import JobState
 from gossamer.model.worker import Worker
-from gossamer.runtime.auto_pause import Pressure, ProxyGuard
-from gossamer.runtime.background_slots import Desk
+from gossamer.runtime.auto_pause import BackpressureGuard, ProxyGuard
+from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.runtime.deal import issue
 from gossamer.runtime.job_completion import Closer, close_at_once
 from gossamer.runtime.outage_alerts import NetworkWatch, OutageWatch
@@ -52,7 +52,7 @@ class Shard:
 
     def __init__(
         self,
-        kit: Kit,
+        deps: WorkerDeps,
         number: int,
         of: int,
         worker: str,
@@ -66,35 +66,35 @@ class Shard:
         `home` is the name under which this process reports the outage of a server, if not the data folder in
         its own name. `line` is the connection to a server with express visits (crawl/express.py).
         """
-        self._kit = kit
+        self._deps = deps
         self._number = number
         self._of = of
         self._worker = worker
         self._beat = beat
-        self._holds = Holds(kit.clock, kit.limits.lease)
-        at_once = partial(close_at_once, recipes=kit.recipes, files_of=kit.files_of, credits=kit.credits)
-        self._settler = Settler(kit.database, kit.clock, number, self._hear, kit.limits.checkpoint_visits, at_once)
-        self._renewer = Renewer(kit.reopen_database, self._holds, worker, kit.limits.lease, kit.clock)
-        governor = Governor(kit.limits.spacing_of)
-        self._brake = Brake(kit.database, governor, watch or AddressWatch(kit.clock))
-        self._mistakes = Mistakes(kit.database)
-        self._pressure = Pressure(kit.database, self._settler, kit.limits.settle_patience)
-        self._proxy = ProxyGuard(kit.database, kit.outage, kit.limits.proxy_patience)
-        self._providers = ProviderGuard(kit.database, kit.clock, kit.breakers, kit.limits.provider_patience)
-        self._outage = OutageWatch(kit.database, kit.clock, kit.gate_outage, home or home_of(worker))
-        self._way_out = kit.way_out
+        self._holds = HeldLeases(deps.clock, deps.limits.lease)
+        at_once = partial(close_at_once, recipes=deps.recipes, files_of=deps.files_of, credits=deps.credits)
+        self._settler = Settler(deps.database, deps.clock, number, self._hear, deps.limits.checkpoint_visits, at_once)
+        self._renewer = Renewer(deps.reopen_database, self._holds, worker, deps.limits.lease, deps.clock)
+        pacing = DomainPacing(deps.limits.spacing_of)
+        self._ip_block_guard = IpBlockGuard(deps.database, pacing, watch or AddressWatch(deps.clock))
+        self._recipe_failures = RecipeFailures(deps.database)
+        self._pressure = BackpressureGuard(deps.database, self._settler, deps.limits.settle_patience)
+        self._proxy = ProxyGuard(deps.database, deps.outage, deps.limits.proxy_patience)
+        self._providers = ProviderGuard(deps.database, deps.clock, deps.breakers, deps.limits.provider_patience)
+        self._outage = OutageWatch(deps.database, deps.clock, deps.gate_outage, home or home_of(worker))
+        self._own_network = deps.own_network
         machine, host = home_of(worker), socket.gethostname()
-        self._network = NetworkWatch(kit.database, kit.way_out, machine, host, self._others_can)
-        kit.way_out.others_can = self._others_can
-        kit.way_out.waiting = self._sites_that_wait
+        self._network = NetworkWatch(deps.database, deps.own_network, machine, host, self._others_can)
+        deps.own_network.others_can = self._others_can
+        deps.own_network.waiting = self._sites_that_wait
         self._extraction = Extraction()
         self._walks = Walks(
-            kit,
+            deps,
             self._settler,
             self._holds,
-            governor,
-            self._brake,
-            self._mistakes,
+            pacing,
+            self._ip_block_guard,
+            self._recipe_failures,
             self._providers,
             self._extraction,
         )
@@ -103,7 +103,7 @@ class Shard:
         self._waiting: set[str] = set()  # lanes of which more visits are ready than there is room for
         self._room = asyncio.Event()
         self._stop = asyncio.Event()
-        self._guests = Guests(line, kit.database, self._welcome, self._room_for_guests) if line else None
+        self._guests = Guests(line, deps.database, self._welcome, self._room_for_guests) if line else None
 
     def stop(self) -> None:
         """Take no more work; walks in hand end soon."""
@@ -111,7 +111,7 @@ class Shard:
 
     async def run(self) -> None:
         """Work until `stop`. Whatever was done is in the rows when this returns."""
-        await self._brake.begin()
+        await self._ip_block_guard.begin()
         await self._network.begin()
         self._renewer.start()
         settling = asyncio.create_task(self._settler.run())
@@ -151,7 +151,7 @@ class Shard:
 
     async def _issue(self) -> None:
         # What a page has climbed to comes first: a site is walked in one lane at a time, and its own visit can wait.
-        lanes = sorted(self._kit.lanes, key=lambda lane: (lane == HOME_LANE, lane))
+        lanes = sorted(self._deps.lanes, key=lambda lane: (lane == HOME_LANE, lane))
         while True:
             issued = [await self._issue_lane(lane) for lane in lanes]
             if any(issued):
@@ -169,50 +169,50 @@ class Shard:
         shard = (lane, self._number, self._of)
         if slots > 0:
             self._waiting.discard(lane)
-        if slots <= 0 or not await self._kit.database.read(visits.any_ready, *shard):
+        if slots <= 0 or not await self._deps.database.read(visits.any_ready, *shard):
             return 0
         nudged = frozenset(self._nudged)
-        ids = await self._kit.database.write(
+        ids = await self._deps.database.write(
             issue,
             *shard,
             slots,
             self._worker,
             nudged,
             suspects=self._holds.suspects(),
-            per_job=self._kit.limits.per_job,
+            per_job=self._deps.limits.per_job,
         )
         self._nudged.update((identifier, lane) for identifier in ids)
         if len(ids) == slots:
             self._waiting.add(lane)
         for identifier in ids:
-            await self._kit.dispatcher.send(Nudge(identifier, lane))
+            await self._deps.dispatcher.send(Nudge(identifier, lane))
         return len(ids)
 
     def _free(self, lane: str) -> int:
-        if self._way_out.is_away:
+        if self._own_network.is_away:
             return 0
         # Also those that have ended and run in the rows until that is written: the cap holds for the rows.
         busy = sum(one == lane for some in (self._walking, self._nudged) for one in some.values())
-        return self._brake.room(self._kit.lanes[lane]) - busy - self._settler.endings[lane]
+        return self._ip_block_guard.room(self._deps.lanes[lane]) - busy - self._settler.endings[lane]
 
     def _room_for_guests(self, here: int) -> int:
-        return 0 if self._way_out.is_away else self._free(HOME_LANE) + here
+        return 0 if self._own_network.is_away else self._free(HOME_LANE) + here
 
     def _welcome(self, claimed: Claimed, since: float) -> "asyncio.Task[None]":
         """Start an express visit at once; if there is no room, return it to the queue."""
         self._settler.hurry(claimed.visit.lease)
         if self._free(HOME_LANE) > 0:
             return self._begin(claimed, since)
-        self._settler.put(Step(claimed.visit, ending=HandBack(self._kit.clock.now())))
+        self._settler.put(Step(claimed.visit, ending=HandBack(self._deps.clock.now())))
         return asyncio.create_task(asyncio.sleep(0))
 
     async def _take(self) -> None:
         while True:
-            nudges = await self._kit.dispatcher.receive(_CLAIM_MOST)
-            since = self._kit.clock.monotonic()
+            nudges = await self._deps.dispatcher.receive(_CLAIM_MOST)
+            since = self._deps.clock.monotonic()
             # Made here and not in the transaction, which may have to be made twice.
             tokens = {nudge.visit: uuid4() for nudge in nudges}
-            claimed = await self._kit.database.write(claim_and_load, tokens, self._worker, self._kit.limits.lease)
+            claimed = await self._deps.database.write(claim_and_load, tokens, self._worker, self._deps.limits.lease)
             for identifier in tokens:
                 self._nudged.pop(identifier, None)
             for one in claimed:
@@ -235,31 +235,31 @@ class Shard:
         while True:
             self._renewer.tick()
             self._beat()
-            await asyncio.sleep(min(_STEER, self._kit.limits.lease.total_seconds() / 12))
+            await asyncio.sleep(min(_STEER, self._deps.limits.lease.total_seconds() / 12))
 
     def _present(self) -> Worker:
         """This process as its row shows it: one that slows down has less room."""
-        room = {lane: self._brake.room(slots) for lane, slots in self._kit.lanes.items()}
-        now = self._kit.clock.now()
+        room = {lane: self._ip_block_guard.room(slots) for lane, slots in self._deps.lanes.items()}
+        now = self._deps.clock.now()
         return Worker(self._worker, socket.gethostname(), os.getpid(), room, __version__, now, now)
 
     async def _show_life(self) -> None:
         """Keep the row of this process fresh; the runner removes it when the process has ended."""
         while True:
-            await self._kit.database.write(workers.beat, self._present())
+            await self._deps.database.write(workers.beat, self._present())
             await asyncio.sleep(_BEAT)
 
     async def _steer(self) -> None:
         """Once a second: stop the walks of jobs that no longer run or should not, and see how fast we may go."""
         while True:
             held = self._holds.jobs()
-            watched = held | self._brake.jobs() | self._providers.jobs()
+            watched = held | self._ip_block_guard.jobs() | self._providers.jobs()
             if watched:
-                states = await self._kit.database.read(jobs.states, sorted(watched))
+                states = await self._deps.database.read(jobs.states, sorted(watched))
                 running = {job for job, state in states.items() if state is JobState.RUNNING}
                 self._holds.stop(held - running)
-                self._holds.stop(await self._brake.look(running))
-                self._holds.stop(await self._mistakes.look())
+                self._holds.stop(await self._ip_block_guard.look(running))
+                self._holds.stop(await self._recipe_failures.look())
                 self._holds.stop(await self._providers.look(running))
                 self._holds.stop(await self._pressure.look(held & running))
             if await self._network.look():
@@ -277,24 +277,24 @@ class Shard:
 
     async def _sites_that_wait(self) -> list[str]:
         try:
-            return await self._kit.database.read(sites.that_wait, _ASKED_ABOUT)
+            return await self._deps.database.read(sites.that_wait, _ASKED_ABOUT)
         except StorageAway:
             return []
 
     async def _look_for_the_proxy(self) -> set[UUID]:
-        if not self._kit.outage.lasts():
+        if not self._deps.outage.lasts():
             return set()
-        running = await self._kit.database.read(jobs.in_states, JobState.RUNNING)
+        running = await self._deps.database.read(jobs.in_states, JobState.RUNNING)
         return await self._proxy.look({job.id for job in running})
 
     async def _close(self) -> None:
         """One process of a home brings jobs to their end; on a connection of its own, since auditing takes its time."""
         if self._number:
             await asyncio.Event().wait()
-        database = self._kit.reopen_database()
-        database.patience.lasts = self._kit.database.patience.lasts
-        desk = Desk(database, self._worker, self._kit.desk_rules)
-        closer = Closer(database, self._kit.recipes, self._kit.files_of, desk)
+        database = self._deps.reopen_database()
+        database.patience.lasts = self._deps.database.patience.lasts
+        desk = BackgroundSlots(database, self._worker, self._deps.desk_rules)
+        closer = Closer(database, self._deps.recipes, self._deps.files_of, desk)
         try:
             await run_services(Where.FIRST_WORKER, [closer])
         finally:

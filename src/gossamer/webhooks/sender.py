@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from gossamer.blobs.export_store import Shelf
+from gossamer.blobs.export_store import ExportStore
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
 from gossamer.clock import Clock
 from gossamer.db.database import Database
@@ -100,9 +100,9 @@ log = get_logger(__name__)
 class Enclosures:
     """`address` is the server's public address, as far as this process has it."""
 
-    def __init__(self, database: Database, shelf: Shelf, clock: Clock, address: str) -> None:
+    def __init__(self, database: Database, export_store: ExportStore, clock: Clock, address: str) -> None:
         self._database = database
-        self._shelf = shelf
+        self._export_store = export_store
         self._clock = clock
         self._address = address
 
@@ -117,7 +117,7 @@ class Enclosures:
         return orjson.dumps(told).decode()
 
     async def _about(self, export: Export) -> dict[str, Any]:
-        link = await self._shelf.signed(export, self._clock.now())
+        link = await self._export_store.signed(export, self._clock.now())
         if link is None:
             return {}  # deleted, or on the disk of another machine
         url = f"{self._address}{link}" if link.startswith("/") else link
@@ -127,7 +127,7 @@ class Enclosures:
         """The result itself, if it is that of one page and not large."""
         if export.rows_done != 1 or not export.blob_key or (export.size or 0) > LARGEST:
             return None
-        blobs = self._shelf.local if self._shelf.path(export) else self._shelf.remote
+        blobs = self._export_store.local if self._export_store.path(export) else self._export_store.remote
         if blobs is None:
             return None
         try:

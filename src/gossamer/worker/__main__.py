@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from gossamer.app import App, open_app, open_kit, start_log
+from gossamer.app import App, open_app, open_deps, start_log
 from gossamer.clock import SteadyClock
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.logging import bound, get_logger
@@ -120,9 +120,9 @@ async def _run_shard(
 
     number, of = (int(part) for part in shard.split("/"))
     with bound(worker=f"w-{number}"):
-        async with open_kit(settings, of, clock) as kit:
+        async with open_deps(settings, of, clock) as deps:
             _look_less_for_cycles()
-            working = Shard(kit, number, of, worker_name(home, number), beat=pulse, line=line)
+            working = Shard(deps, number, of, worker_name(home, number), beat=pulse, line=line)
             await _work(working)
 
 
@@ -138,11 +138,13 @@ async def _run_member(
     settings: Settings, shard: str, host: str, lanes: str, pool: int, pulse: Callable[[], None]
 ) -> None:
     from gossamer.runtime.worker import worker_name
-    from gossamer.worker.cluster import open_member, read_lanes
+    from gossamer.worker.cluster import open_cluster_worker, read_lanes
 
     number = int(shard.partition("/")[0])
     with bound(worker=f"w-{number}"):
-        async with open_member(settings, worker_name(host, number), host, read_lanes(lanes, 0), pool, pulse) as member:
+        async with open_cluster_worker(
+            settings, worker_name(host, number), host, read_lanes(lanes, 0), pool, pulse
+        ) as member:
             await _work(member)
 
 

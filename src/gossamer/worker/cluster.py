@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from gossamer import __version__
 from gossamer.accounts import passwords
-from gossamer.app import EXPORTERS_POOL, WORKER, App, database_url, lanes_here, open_app, open_kit, require_redis
+from gossamer.app import EXPORTERS_POOL, WORKER, App, database_url, lanes_here, open_app, open_deps, require_redis
 from gossamer.db import health
 from gossamer.db.database import PostgresDatabase, open_database
 from gossamer.db.transactions import Tx
@@ -21,14 +21,14 @@ from gossamer.model.rungs import RUNGS, Lane
 from gossamer.model.worker import Worker
 from gossamer.retention.service import Retainer
 from gossamer.runtime.alerts import LogChannel, Post
-from gossamer.runtime.background_slots import Desk
-from gossamer.runtime.cluster_host import ENDLESS, Instance
-from gossamer.runtime.cluster_leader import RUNNER, RUNNER_KEPT, Duties, Keeper
-from gossamer.runtime.cluster_worker import CLUSTER, Member
+from gossamer.runtime.background_slots import BackgroundSlots
+from gossamer.runtime.cluster_host import ENDLESS, ClusterHost
+from gossamer.runtime.cluster_leader import RUNNER, RUNNER_KEPT, ClusterLeader, Duties
+from gossamer.runtime.cluster_worker import CLUSTER, ClusterWorker
 from gossamer.runtime.concluding import Concluder
 from gossamer.runtime.issuer import Issuer
 from gossamer.runtime.outage_alerts import DatabaseWatch, StorageWatch
-from gossamer.runtime.process_pool import Crew
+from gossamer.runtime.process_pool import ProcessPool
 from gossamer.runtime.services import NEARLY_ALL, Cleanup, ExportService, WebhookService
 from gossamer.settings import Settings
 from gossamer.store import slots, workers
@@ -212,7 +212,7 @@ def pool_size(tx: Tx, processes: int) -> int:
 
 
 @asynccontextmanager
-async def open_instance(settings: Settings, lanes: Mapping[str, int], processes: int) -> AsyncIterator[Instance]:
+async def open_cluster_host(settings: Settings, lanes: Mapping[str, int], processes: int) -> AsyncIterator[ClusterHost]:
     """Yield the instance that `gossamer worker` runs."""
     check(settings)
     from gossamer.dispatch.celery import CeleryDispatcher
@@ -253,11 +253,11 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
             pool=pool,
         )
         try:
-            yield Instance(
+            yield ClusterHost(
                 app.database,
                 host,
-                Crew(app.database, app.clock, host, commands, settings.lease, memory=settings.worker_memory),
-                Keeper(app.database, closing, app.clock, holder, issuer, duties),
+                ProcessPool(app.database, app.clock, host, commands, settings.lease, memory=settings.worker_memory),
+                ClusterLeader(app.database, closing, app.clock, holder, issuer, duties),
                 dispatcher,
                 cleanup,
                 *optional,
@@ -270,7 +270,7 @@ def _arguments(lanes: Mapping[str, int], pool: int) -> tuple[str, ...]:
     return ("--lanes", ",".join(f"{lane}:{slots}" for lane, slots in lanes.items()), "--pool", str(pool))
 
 
-def _duties(app: App, cleanup: Cleanup, ending: Desk) -> Duties:
+def _duties(app: App, cleanup: Cleanup, ending: BackgroundSlots) -> Duties:
     settings = app.settings
     return Duties(
         Post(app.database, app.clock, (LogChannel(),)),
@@ -284,17 +284,17 @@ def _duties(app: App, cleanup: Cleanup, ending: Desk) -> Duties:
 
 
 @asynccontextmanager
-async def open_member(
+async def open_cluster_worker(
     settings: Settings, name: str, host: str, lanes: Mapping[str, int], pool: int, beat: Callable[[], None]
-) -> AsyncIterator[Member]:
+) -> AsyncIterator[ClusterWorker]:
     """One of an instance's processes."""
     from gossamer.dispatch.celery import CeleryDispatcher
 
     room = sum(lanes.values())
-    async with open_kit(settings, 1, pool=pool) as kit:
+    async with open_deps(settings, 1, pool=pool) as deps:
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
         walked = {lane: slots for lane, slots in lanes.items() if lane != Lane.DESK}
-        kit = replace(kit, dispatcher=dispatcher, lanes=walked, files_of="")
+        deps = replace(deps, dispatcher=dispatcher, lanes=walked, files_of="")
         await dispatcher.listen(room)
-        now = kit.clock.now()
-        yield Member(kit, Worker(name, host, os.getpid(), lanes, __version__, now, now), beat, dispatcher.want)
+        now = deps.clock.now()
+        yield ClusterWorker(deps, Worker(name, host, os.getpid(), lanes, __version__, now, now), beat, dispatcher.want)

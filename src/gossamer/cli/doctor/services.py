@@ -201,8 +201,8 @@ async def _standings(settings: Settings, names: list[str]) -> dict[str, Standing
     clock = SteadyClock()
     database = open_database(url, clock, checkpoints=False, pooled=settings.pooled)
     try:
-        async with open_gate(settings, clock, database) as lights:
-            return {name: await lights.breakers.look(f"provider:{name}") for name in names}
+        async with open_gate(settings, clock, database) as gates:
+            return {name: await gates.breakers.look(f"provider:{name}") for name in names}
     except Exception:  # noqa: BLE001 - another check reports errors of the database
         return dict.fromkeys(names, Standing())
     finally:

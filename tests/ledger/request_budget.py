@@ -56,7 +56,7 @@ def paid(visit: Visit, path: str, *charges: Charge) -> Step:
     return Step(visit, step, charges=charges)
 
 
-async def purse(database: AnyDatabase, job: Job) -> tuple[Amount, Amount]:
+async def request_budget(database: AnyDatabase, job: Job) -> tuple[Amount, Amount]:
     """What is reserved and what is spent of a job."""
     budget = await database.read(budgets.of_job, job.id)
     return budget.reserved, budget.spent
