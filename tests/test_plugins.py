@@ -129,7 +129,7 @@ async def test_a_rung_whose_code_is_not_there_is_refused_before_anything_begins(
     monkeypatch.setenv("GOSSAMER_PLUGINS", "plug_ins.ways:LOST")
     monkeypatch.setenv("GOSSAMER_HOME", str(folder / "home"))
     async with open_app(read_settings()[0]) as app:
-        with pytest.raises(UserError, match=r"The rung lost cannot be opened: 'plug_ins\.ways:nothing' is not there"):
+        with pytest.raises(UserError, match=r"The method lost cannot be used: 'plug_ins\.ways:nothing' was not found"):
             app.check()
 
 

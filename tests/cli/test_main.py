@@ -66,7 +66,7 @@ def test_a_folder_that_is_not_there_is_named(terminal: Terminal, tmp_path: Path)
     refused = terminal.type("job", "export", "last", "--output", f"{tmp_path}/there", check=False)
     assert f"Error: {tmp_path}/there is a folder. Give the name of a file in it" in refused.stderr
     nowhere = Terminal(Path("/proc/foo")).type("job", "list", check=False)
-    assert "Error: The home /proc/foo does not exist and cannot be made: No such file" in nowhere.stderr
+    assert "Error: The data folder /proc/foo does not exist and cannot be created: No such file" in nowhere.stderr
 
 
 def test_explain_finds_the_job(terminal: Terminal) -> None:

@@ -24,11 +24,17 @@ from gossamer.app.installation import (
 )
 from gossamer.app.prices import caps_of, prices_of
 from gossamer.billing.prices import PriceList
+from gossamer.blobs.atomic_files import make_secret
+from gossamer.blobs.export_store import ExportStore
+from gossamer.blobs.folder import FolderBlobs
+from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import SteadyClock
 from gossamer.crawl.remaining_work import RemainingWork
 from gossamer.db.database import Database, PostgresDatabase, SqliteDatabase, open_database
 from gossamer.db.schema import ready_database
 from gossamer.errors import UserError
+from gossamer.fetch.deny_list import DenyList
+from gossamer.fetch.http import read_trust
 from gossamer.model.account import Quota, credit_prices
 from gossamer.model.desk import DeskKind, DeskRule, desk_rules
 from gossamer.model.money import Cap, Scope
@@ -43,10 +49,7 @@ from gossamer.runtime.outage_alerts import StorageWatch
 from gossamer.settings import Settings
 
 if TYPE_CHECKING:
-    from gossamer.blobs.export_store import ExportStore
-    from gossamer.blobs.page_files import PageFiles
     from gossamer.crawl.express import Express
-    from gossamer.fetch.deny_list import DenyList
     from gossamer.fetch.post import Poster
     from gossamer.retention.files import FileSweeper
     from gossamer.runtime.concluding import Concluder
@@ -54,12 +57,12 @@ if TYPE_CHECKING:
     from gossamer.runtime.runner import Runner
     from gossamer.webhooks.sender import Sender
 
-_READ_ONCE = 2_000  # KB of cache for who reads everything once
+_READ_ONCE = 2_000  # KB of cache of a connection that reads everything once
 
 WORKER = (sys.executable, "-P", "-m", "gossamer.worker")
-"""What every working process is started with."""
+"""The command that starts a working process."""
 
-EXPORTERS_POOL = 2  # connections: it reads, and says how far it is
+EXPORTERS_POOL = 2  # connections: one to read, one to report progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class App:
 
     @property
     def rungs(self) -> tuple[str, ...]:
-        """The names of the ways to fetch that can be used here."""
+        """Return the names of the rungs that can be used here."""
         return tuple(rungs_here(self.settings))
 
     @property
@@ -114,10 +117,8 @@ class App:
         return sealer(self.settings).seal(key, purpose_of(account, provider))
 
     def check(self) -> None:
-        """Refuse, before anything is created, settings that only a worker would stumble over."""
+        """Check the settings that only a worker uses, so that an error shows before a job is created."""
         if self.settings.ca_file:
-            from gossamer.fetch.http import read_trust
-
             read_trust(self.settings.ca_file)
         if self.settings.redis_url:
             require_redis()
@@ -128,30 +129,24 @@ class App:
         if self.settings.never_send:
             never_send(self.settings, self.clock)
 
-    def never_visit(self) -> "DenyList | None":
+    def never_visit(self) -> DenyList | None:
         """Return the sites that no job may visit, read from the operator's file; None without such a file."""
         if self.settings.never_visit is None:
             return None
-        from gossamer.fetch.deny_list import DenyList
-
         return DenyList(self.settings.never_visit, self.clock)
 
-    def export_store(self) -> "ExportStore":
+    def export_store(self) -> ExportStore:
         """Return the store of exported files."""
-        from gossamer.blobs.atomic_files import make_secret
-        from gossamer.blobs.export_store import ExportStore
-        from gossamer.blobs.folder import FolderBlobs
-
         home = self.settings.home
         local = FolderBlobs(home / "files", make_secret(home / "secret"), self.clock)
         return ExportStore(self.home_name, local, object_storage(self.settings))
 
-    def storage_watch(self, host: str) -> "StorageWatch | None":
+    def storage_watch(self, host: str) -> StorageWatch | None:
         """Return the monitor that reports unusable object storage; None without object storage."""
         objects = object_storage(self.settings)
         return StorageWatch(self.database, self.clock, objects.probe, self.home_name, host) if objects else None
 
-    def page_files(self) -> "PageFiles":
+    def page_files(self) -> PageFiles:
         """Return the store of single pages' files."""
         return page_files(self.settings, self.clock)
 
@@ -161,6 +156,7 @@ class App:
 
         `who` distinguishes several exporters.
         """
+        # These load the parser, which quick commands do without.
         from gossamer.recipes.page_results import ResultLines
         from gossamer.runtime.exporting import Exporter, worker_name
 
@@ -183,6 +179,7 @@ class App:
     @asynccontextmanager
     async def sender(self, who: str) -> AsyncIterator["Sender"]:
         """Yield the sender of webhook messages. It has its own slots, so that slow exports do not delay messages."""
+        # Needed by runners and servers only.
         from gossamer.runtime.exporting import worker_name
         from gossamer.webhooks.sender import Enclosures, Sender
 
@@ -199,7 +196,8 @@ class App:
             yield Sender(self.database, self.clock, poster, seals, name, turn, patience=patience, enclose=enclosed.body)
 
     def concluder(self, desk: BackgroundSlots, holder: str, output: Path | None = None) -> "Concluder":
-        """What starts a process for every job that is to be concluded."""
+        """Return the starter of a process for every job that is to be concluded."""
+        # Loads the crawler.
         from gossamer.runtime.concluding import Concluder
 
         return Concluder(self.database, desk, holder, WORKER, self.settings.lease, output)
@@ -209,23 +207,26 @@ class App:
         return desk_rules_of(self.settings)
 
     def desk(self, database: Database, holder: str, seats: int = SEATS) -> BackgroundSlots:
-        """Turns at desk work, under the limits that hold for all who share the database."""
+        """Return the slots for background work, under limits shared by all processes on this database."""
         return BackgroundSlots(database, holder, self.desk_rules, seats)
 
     def file_sweeper(self) -> "FileSweeper":
         """Return the sweeper, which removes expired files and uploads the files that wait for object storage."""
+        # Needed by runners and servers only.
         from gossamer.retention.files import FileSweeper
 
         return FileSweeper(self.database, self.export_store(), self.page_files())
 
     def express(self) -> "Express":
         """Return the handler that passes visits with a waiting caller directly to the processes of a local runner."""
+        # Loads the crawler.
         from gossamer.crawl.express import Express
 
         return Express(self.database, self.clock, self.settings.lease)
 
     def runner(self, processes: int | None = None, express: "Express | None" = None) -> "Runner":
-        """The runner of this home; it may be started once the lock is held."""
+        """Return the runner of this data folder; it may be started once the lock is held."""
+        # These load the crawler.
         from gossamer.retention.service import Retainer
         from gossamer.runtime.exporting import worker_name
         from gossamer.runtime.runner import Rules, Runner
@@ -261,13 +262,13 @@ class App:
 async def open_app(
     settings: Settings, patience: timedelta = timedelta(), *, may_be_older: bool = False
 ) -> AsyncIterator[App]:
-    """An app on a database that is up to date. `patience` is with one that is away just now.
+    """Open the application on a database of the current revision, waiting up to `patience` for one that is away.
 
-    `may_be_older`: a server that is yet to be upgraded will do, for a command that only asks who is at work.
+    `may_be_older` accepts a database that has not been upgraded yet, for commands that only list workers.
     """
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = HomeLock(settings.home)
-    # By the runner's clock while there is one: what we write is due by it.
+    # The clock of a running runner is used: due times are compared with it.
     clock = SteadyClock(lock.holders_clock())
     database = await ready_database(
         database_url(settings),

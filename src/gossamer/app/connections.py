@@ -1,9 +1,10 @@
-"""The ways out that can be used here: rungs, providers, the browsers' proxy, and messages."""
+"""Open what connects to the outside: rungs, providers, the forward proxy of browsers, and the sender of messages."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from socket import gethostname
+from ssl import create_default_context
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -12,6 +13,9 @@ from gossamer.app.installation import sealer
 from gossamer.app.prices import prices_of
 from gossamer.clock import SteadyClock
 from gossamer.errors import UserError
+from gossamer.fetch.deny_list import DenyList
+from gossamer.fetch.guard import Guard, parse_connect_to
+from gossamer.fetch.http import read_trust
 from gossamer.model.registry import resolve
 from gossamer.model.rungs import DIRECT, RUNGS, Rung, RungSetting, providers
 from gossamer.settings import Settings
@@ -19,9 +23,7 @@ from gossamer.settings.types import listener_of
 
 if TYPE_CHECKING:
     from gossamer.crawl.worker_deps import OwnWays
-    from gossamer.fetch.deny_list import DenyList
     from gossamer.fetch.forward_proxy import ForwardProxy
-    from gossamer.fetch.guard import Guard
     from gossamer.fetch.post import Poster
     from gossamer.fetch.providers import Providers
     from gossamer.gate import Breakers, Places
@@ -46,7 +48,7 @@ def _is_set_up(rung: Rung, settings: Settings) -> bool:
 
 
 def check_openers(settings: Settings) -> None:
-    """Refuse a rung whose code cannot be found: those of plug-ins are not known to be there."""
+    """Raise if the code of a rung cannot be found; plug-ins may name any."""
     for name, rung in rungs_here(settings).items():
         opener = rung.provider.opener if rung.provider else rung.opener
         if name in settings.test_rungs or opener.startswith("gossamer."):
@@ -57,8 +59,8 @@ def check_openers(settings: Settings) -> None:
             said = " ".join(str(error).split())
             raise UserError(
                 "plugins.opener",
-                f"The rung {name} cannot be opened: {opener!r} is not there ({type(error).__name__}: {said}).",
-                hint="Correct the opener in its row: module:function.",
+                f"The method {name} cannot be used: {opener!r} was not found ({type(error).__name__}: {said}).",
+                hint="Correct the opener in its row. Expected: module:function.",
             ) from error
 
 
@@ -68,12 +70,12 @@ def _is_ours(place: str, settings: Settings) -> bool:
 
 
 def lanes_here(settings: Settings) -> tuple[str, ...]:
-    """The lanes this installation has a rung for."""
+    """Return the lanes for which a rung is set up here."""
     return tuple(dict.fromkeys(rung.lane for rung in rungs_here(settings).values()))
 
 
 def provider_rungs(settings: Settings) -> tuple[str, ...]:
-    """The names of the providers' rungs that are set up here; what speaks to them is not loaded for that."""
+    """Return the names of the providers' rungs that are set up here, without loading their clients."""
     return tuple(name for name, rung in RUNGS.items() if rung.provider and _is_set_up(rung, settings))
 
 
@@ -90,7 +92,7 @@ def provider_desk(
     `holder` distinguishes this process from the others that share its places. Without `forward`, accounts can
     be queried, but pages that need a browser cannot be fetched.
     """
-    from gossamer.fetch.http import read_trust
+    # Needed by workers and by commands about providers only.
     from gossamer.fetch.providers import Access, Providers
 
     worst = {rung: price.worst for rung, price in prices_of(settings).prices.items()}
@@ -110,7 +112,7 @@ def provider_desk(
         breakers=breakers,
         at_once=settings.provider_concurrency,
         never_send=never_send(settings, clock),
-        # Not before jobs have paused for it: whoever resumes them has looked.
+        # Longer than the time after which jobs pause for it: a resumed job finds the provider tried again.
         believed=settings.provider_patience * 1.5,
         proxy=settings.proxy.get_secret_value() if settings.proxy else "",
         trust=read_trust(settings.ca_file) if settings.ca_file else None,
@@ -118,8 +120,9 @@ def provider_desk(
     )
 
 
-def own_ways(settings: Settings, desk: "Providers", guard: "Guard") -> "OwnWays":
-    """For jobs that bring a key to a provider along."""
+def own_ways(settings: Settings, desk: "Providers", guard: Guard) -> "OwnWays":
+    """Return the access to providers for jobs with a key of their own."""
+    # Needed by workers only.
     from gossamer.crawl.worker_deps import OwnWays
     from gossamer.fetch.providers import OwnKey
 
@@ -131,14 +134,13 @@ def own_ways(settings: Settings, desk: "Providers", guard: "Guard") -> "OwnWays"
     )
 
 
-def never_send(settings: Settings, clock: SteadyClock) -> "DenyList":
-    from gossamer.fetch.deny_list import DenyList
-
+def never_send(settings: Settings, clock: SteadyClock) -> DenyList:
     return DenyList(settings.never_send, clock, "GOSSAMER_NEVER_SEND")
 
 
-def forward_proxy(settings: Settings, guard: "Guard") -> "ForwardProxy":
+def forward_proxy(settings: Settings, guard: Guard) -> "ForwardProxy":
     """Return the proxy that browsers have to use; it listens once it is entered."""
+    # Needed by workers only.
     from gossamer.fetch.forward_proxy import ForwardProxy, Listen
     from gossamer.fetch.forward_proxy.dialing import Dialer
 
@@ -147,8 +149,6 @@ def forward_proxy(settings: Settings, guard: "Guard") -> "ForwardProxy":
     name = settings.forward_proxy_name or (gethostname() if everywhere else address)
     trust = None
     if settings.ca_file:
-        from ssl import create_default_context
-
         trust = create_default_context()
         trust.load_verify_locations(settings.ca_file)
     dialer = Dialer(settings.proxy.get_secret_value() if settings.proxy else "", trust)
@@ -156,7 +156,7 @@ def forward_proxy(settings: Settings, guard: "Guard") -> "ForwardProxy":
 
 
 def check_way_back(settings: Settings) -> None:
-    """Refuse a browser on another machine that could not reach the proxy it has to go out through."""
+    """Raise if a browser on another machine cannot reach the forward proxy that it has to use."""
     address = ip_address(listener_of(settings.forward_proxy_listen)[0])
     for one in providers().values():
         where = settings.plain(one.address.name) if one.is_browser and one.address else None
@@ -184,8 +184,7 @@ async def open_poster(settings: Settings, clock: SteadyClock) -> AsyncIterator["
 
     It can reach sites that no job may visit: the operator's own server may be on that list.
     """
-    from gossamer.fetch.guard import Guard, parse_connect_to
-    from gossamer.fetch.http import read_trust
+    # Needed by senders of messages only.
     from gossamer.fetch.post import Poster
     from gossamer.fetch.resolve import Resolver
 

@@ -1,4 +1,4 @@
-"""The traffic lights, breakers and counts: in this home, or in a Redis that many share."""
+"""Choose where domain spacing, circuit breakers and counts are kept: in this data folder, or in a shared Redis."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from gossamer.clock import SteadyClock
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.errors import UserError
+from gossamer.gate.breakers import MemoryBreakers
+from gossamer.gate.local import LocalGate, MemoryPlaces
 from gossamer.settings import Settings
+from gossamer.store.slots import StoredBreakers, StoredSlots
 
 if TYPE_CHECKING:
     from gossamer.app.application import App
@@ -17,18 +20,18 @@ if TYPE_CHECKING:
 
 
 def require_redis() -> None:
-    """Refuse an address of Redis where nothing here could talk to it."""
+    """Raise if Redis is configured and its client library is not installed."""
     if not (find_spec("redis") and find_spec("hiredis")):
         raise UserError(
             "redis.missing",
-            "GOSSAMER_REDIS_URL (or REDIS_URL) is set, and the Python packages redis and hiredis are not installed.",
+            "GOSSAMER_REDIS_URL (or REDIS_URL) is set, but the Python packages redis and hiredis are not installed.",
             hint="Install it with \".venv/bin/pip install '.[cluster]'\", or unset the address.",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """The traffic lights and breakers, and who says whether the server that keeps them is away."""
+    """The Gate, the circuit breakers, and a function that describes an outage of the server behind them."""
 
     gate: "Gate"
     breakers: "Breakers"
@@ -41,14 +44,11 @@ async def open_gate(
     settings: Settings, clock: SteadyClock, database: SqliteDatabase | PostgresDatabase
 ) -> AsyncIterator[Gates]:
     if settings.redis_url is None:
-        from gossamer.gate.breakers import MemoryBreakers
-        from gossamer.gate.local import LocalGate
-        from gossamer.store.slots import StoredBreakers, StoredSlots
-
-        # All requests to a domain are made by one process of the home; those to a provider by all.
+        # One process of the data folder makes all requests to a domain; all processes ask the providers.
         yield Gates(LocalGate(clock, StoredSlots(database)), StoredBreakers(database), MemoryBreakers(clock))
         return
     require_redis()
+    # An optional library.
     from gossamer.gate.redis import RedisBreakers, RedisGate
 
     async with RedisGate(settings.redis_url.get_secret_value(), clock, prefix=settings.redis_prefix).kept() as gate:
@@ -60,9 +60,7 @@ async def open_gate(
 async def open_counts(app: "App") -> AsyncIterator[tuple["Places", Callable[[], str]]]:
     """Yield the counters of requests, shared with other servers, and a function that describes their outage."""
     if app.settings.redis_url is None and isinstance(app.database, SqliteDatabase):
-        from gossamer.gate.local import MemoryPlaces
-
-        # One file, one server: nobody else counts, and a write to the disk per request would be dear.
+        # With SQLite there is one server: counting in memory saves a write to the disk per request.
         yield MemoryPlaces(app.clock), lambda: ""
         return
     async with open_gate(app.settings, app.clock, app.database) as gates:

@@ -4,6 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gossamer.accounts.sealing import Sealer
+from gossamer.blobs.atomic_files import make_secret
+from gossamer.blobs.folder import FolderBlobs
+from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import SteadyClock
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.db.health import database_time
@@ -14,7 +17,6 @@ from gossamer.webhooks.signing import KeySeals
 
 if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs
-    from gossamer.blobs.page_files import PageFiles
 
 
 def database_url(settings: Settings) -> str:
@@ -24,15 +26,16 @@ def database_url(settings: Settings) -> str:
 
 
 async def agree(clock: SteadyClock, database: SqliteDatabase | PostgresDatabase) -> None:
-    """With a server, its clock is everybody's: what a worker wants to happen later is written by it and read by it."""
+    """Set the clock to that of the database server, if there is one: all workers compare due times with it."""
     if database.dialect.own_clock:
         clock.go_by(await database.read(database_time))
 
 
 def object_storage(settings: Settings) -> "ObjectBlobs | None":
-    """Object storage, if the operator has named one; its library is loaded only then."""
+    """Return the object storage that the settings name; None without one."""
     if not settings.storage_url:
         return None
+    # An optional library.
     from gossamer.blobs.objects import Access, open_objects
 
     keys = (settings.storage_access_key, settings.storage_secret_key)
@@ -42,12 +45,8 @@ def object_storage(settings: Settings) -> "ObjectBlobs | None":
     )
 
 
-def page_files(settings: Settings, clock: SteadyClock) -> "PageFiles":
+def page_files(settings: Settings, clock: SteadyClock) -> PageFiles:
     """Return the store of page files, next to the exported files, where all workers find it."""
-    from gossamer.blobs.atomic_files import make_secret
-    from gossamer.blobs.folder import FolderBlobs
-    from gossamer.blobs.page_files import PageFiles
-
     remote = object_storage(settings)
     return PageFiles(remote or FolderBlobs(settings.home / "files", make_secret(settings.home / "secret"), clock))
 
@@ -62,8 +61,6 @@ def key_seals(settings: Settings) -> KeySeals:
 
     The data folder's own secret can still decrypt if the operator sets another one later.
     """
-    from gossamer.blobs.atomic_files import make_secret
-
     former = Sealer(make_secret(settings.home / "secret")) if settings.api_secret else None
     return KeySeals(sealer(settings), former, is_known_to_all=not lacks_shared_secret(settings))
 
@@ -81,8 +78,6 @@ def lacks_shared_secret(settings: Settings) -> bool:
 
 def installation_secret(settings: Settings) -> bytes:
     """Return the secret from which all signing and encryption keys of this installation are derived."""
-    from gossamer.blobs.atomic_files import make_secret
-
     given = settings.api_secret
     return given.get_secret_value().encode() if given else make_secret(settings.home / "secret")
 
@@ -92,7 +87,7 @@ def log_path(settings: Settings) -> Path:
 
 
 def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
-    """Send the log to a stream, or to the home's file; no secret of the settings appears in it."""
+    """Start the log, to a stream or to the file in the data folder; values of secret settings are left out of it."""
     secrets = settings.hidden_values()
     if stream is not None:
         configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)
@@ -101,7 +96,7 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
     if settings.home.exists() and not settings.home.is_dir():
         raise UserError(
             "home.unwritable",
-            f"The home {settings.home} is not a folder.",
+            f"The data folder {settings.home} is not a folder.",
             hint="Point GOSSAMER_HOME at a folder of your own.",
         )
     try:
@@ -112,7 +107,7 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
         if not settings.home.exists():
             raise UserError(
                 "home.unwritable",
-                f"The home {settings.home} does not exist and cannot be made: {error.strerror or error}.",
+                f"The data folder {settings.home} does not exist and cannot be created: {error.strerror or error}.",
                 hint="Point GOSSAMER_HOME at a folder of your own.",
             ) from error
         raise UserError(

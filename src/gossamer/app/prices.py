@@ -18,7 +18,7 @@ def prices_of(settings: Settings) -> PriceList:
 
 
 def caps_of(settings: Settings) -> Mapping[Scope, Cap]:
-    """Of a day, of an account's month, and of a job that was given no limit of its own."""
+    """Return the caps of a day, of an account's month, and of a job without a limit of its own."""
     return {
         Scope.SYSTEM: Cap(settings.daily_credits, _micros(settings.daily_usd)),
         Scope.ACCOUNT: Cap(settings.account_credits, _micros(settings.account_usd)),

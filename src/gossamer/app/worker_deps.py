@@ -14,6 +14,7 @@ from gossamer.app.installation import agree, database_url, page_files
 from gossamer.app.prices import caps_of, prices_of
 from gossamer.clock import SteadyClock
 from gossamer.db.database import PostgresDatabase, SqliteDatabase, open_database
+from gossamer.fetch.rung import Tools
 from gossamer.model.account import credit_prices
 from gossamer.model.registry import resolve
 from gossamer.model.rungs import HOME_LANE, RUNGS, Rung
@@ -42,7 +43,7 @@ async def open_deps(
 
     `pool` is the number of connections to a database server.
     """
-    # What only a worker uses is loaded only by a worker: commands stay quick.
+    # Needed by workers only: commands start without them.
     from gossamer.billing.reservations import Treasurer
     from gossamer.crawl.own_network import OwnNetwork
     from gossamer.crawl.worker_deps import OpenRung, WorkerDeps
@@ -82,7 +83,7 @@ async def open_deps(
         proxy=proxy,
     )
     opened = _stand_ins(settings, rung)
-    # Those of tests take the place of what is set up.
+    # Rungs of tests replace those that are set up.
     offered = [row for name, row in rungs_here(settings).items() if name not in opened]
     wanted = -(-settings.max_concurrency // shards)
     browses = any(row.provider and row.provider.is_browser for row in offered)
@@ -133,6 +134,7 @@ async def open_deps(
 
 
 def _limits(settings: Settings) -> "Limits":
+    # Loads the parser.
     from gossamer.crawl.worker_deps import Limits
 
     return Limits(
@@ -150,12 +152,13 @@ def _limits(settings: Settings) -> "Limits":
 
 
 def _stand_ins(settings: Settings, direct: "HttpRung") -> "dict[str, OpenRung]":
-    """Servers that tests put in the place of rungs."""
+    """Return the rungs that tests replace by servers of their own."""
+    # Loads the parser.
     from gossamer.crawl.worker_deps import OpenRung
 
     if not settings.test_rungs:
         return {}
-    # Loaded by name: what is shipped for tests is no part of what works.
+    # Loaded by name: the product does not import the sandbox.
     stand_in = import_module("gossamer_sandbox.stand_ins").stand_in
     return {name: OpenRung(RUNGS[name], stand_in(name, place, direct)) for name, place in settings.test_rungs.items()}
 
@@ -163,10 +166,8 @@ def _stand_ins(settings: Settings, direct: "HttpRung") -> "dict[str, OpenRung]":
 def _open_rung(
     row: Rung, direct: "HttpRung", settings: Settings, open_provider: "Callable[[str], Fetcher]"
 ) -> AbstractAsyncContextManager["MakeSession"]:
-    from gossamer.fetch.rung import Tools
-
     if row.provider:
-        # Which identity a visit has does not matter to machines of others.
+        # The identity of a visit is not sent to providers.
         return nullcontext(lambda _: open_provider(row.name))
     opener: RungOpener = resolve(row.opener)
     return opener(Tools(direct, {one.name: settings.plain(one.name) for one in row.settings}))
