@@ -103,10 +103,10 @@ def test_a_worker_without_redis_does_not_load_it(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from gossamer.app import open_kit\n"
+        "from gossamer.app import open_deps\n"
         "from gossamer.settings import Settings\n"
         "async def main():\n"
-        f"    async with open_kit(Settings(home=Path({str(tmp_path)!r})), 1): pass\n"
+        f"    async with open_deps(Settings(home=Path({str(tmp_path)!r})), 1): pass\n"
         "asyncio.run(main())\n"
         "print('redis' in sys.modules)"
     )

@@ -92,7 +92,7 @@ def test_every_error_says_what_the_reference_says() -> None:
 def test_every_pause_and_failure_of_a_job_is_in_the_reference() -> None:
     paused = rows_below("### Why it was paused")
     # Its sentence has its figures in it and is put together where they are.
-    assert paused.pop("address").partition("(")[0] in read(SOURCE / "work" / "brake.py")
+    assert paused.pop("address").partition("(")[0] in read(SOURCE / "crawl" / "ip_block.py")
     assert paused == dict(messages.PAUSES)
     assert rows_below("### Why it failed") == dict(messages.FAILURES)
 

@@ -44,19 +44,19 @@ async def test_it_is_said_once(database: AnyDatabase, tmp_path: Path) -> None:
     later = await database.write(make_job, "a.test")
     await shutdown_note.recall(tmp_path, database)
     assert await state_of(database, later.id) is JobState.RUNNING
-    assert not (tmp_path / "shutdown_note.json").exists()
+    assert not (tmp_path / "surrender.json").exists()
 
 
 async def test_a_note_that_was_cut_off_is_no_note(database: AnyDatabase, tmp_path: Path) -> None:
     job = await database.write(make_job, "a.test")
-    (tmp_path / "shutdown_note.json").write_bytes(b'{"full": fal')
+    (tmp_path / "surrender.json").write_bytes(b'{"full": fal')
     await shutdown_note.recall(tmp_path, database)
     assert await state_of(database, job.id) is JobState.RUNNING
 
 
 async def test_a_note_that_says_something_else_is_no_note(database: AnyDatabase, tmp_path: Path) -> None:
     job = await database.write(make_job, "a.test")
-    (tmp_path / "shutdown_note.json").write_bytes(b'{"x": 1}')
+    (tmp_path / "surrender.json").write_bytes(b'{"x": 1}')
     await shutdown_note.recall(tmp_path, database)
     assert await state_of(database, job.id) is JobState.RUNNING
 
@@ -92,5 +92,5 @@ async def test_a_runner_whose_database_stayed_away_leaves_a_note(tmp_path: Path)
             await app.database.patience.lend(never)
         await runner.stop()
         app.lock.release()
-    assert b"pulled out" in (tmp_path / "shutdown_note.json").read_bytes()
-    assert (tmp_path / "shutdown_note.json").stat().st_mode & 0o777 == 0o600
+    assert b"pulled out" in (tmp_path / "surrender.json").read_bytes()
+    assert (tmp_path / "surrender.json").stat().st_mode & 0o777 == 0o600
