@@ -1,20 +1,11 @@
 """nginx serves a corpus under all its names, from a folder of ours, and is gone afterwards."""
 
-import os
-import shutil
 import socket
 from http.client import HTTPConnection
 from pathlib import Path
 
-import pytest
-
 from bench.corpus import Corpus, PageSet
 from bench.nginx import nginx
-
-pytestmark = pytest.mark.skipif(
-    shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") is None,
-    reason="nginx is not installed; 'make bench' installs it",
-)
 
 
 def answer(port: int, host: str, path: str) -> tuple[int, bytes]:

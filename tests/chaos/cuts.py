@@ -103,7 +103,7 @@ def cut_worker(
             job = terminal.newest()
             seen = trouble(terminal, lambda: _pages(terminal, job), reference.pages, lambda: _busiest(nodes, rows))
             _finish(terminal, job)
-        _wait_until(lambda: not terminal.ask("system", "alerts"), "the end of the alert")
+        _wait_until(lambda: not _missed(terminal), "the end of the alert")
         for node in nodes:
             if code := node.stop():
                 seen.problems.append(f"the instance of {node.machine.name} ended with {code}")
@@ -158,7 +158,7 @@ def _trouble(cut: Cut, machines: Sequence[Machine]) -> Iterator[Trouble]:
         since = time.monotonic()
         seen = Seen()
         while (lasted := time.monotonic() - since) < cut.seconds or (
-            lasted < cut.seconds + _NOTICED and not _missed(terminal)
+            lasted < cut.seconds + _NOTICED and not _missed(terminal, "--all")
         ):
             said = str(terminal.ask("job", "list")[0]["reason"] or "")
             seen.said = said if said.startswith("No network since") else seen.said
@@ -175,8 +175,9 @@ def _trouble(cut: Cut, machines: Sequence[Machine]) -> Iterator[Trouble]:
             machine.find_web()
 
 
-def _missed(terminal: Terminal) -> bool:
-    return any(one["kind"] == "network" for one in terminal.ask("system", "alerts", "--all"))
+def _missed(terminal: Terminal, *options: str) -> bool:
+    """Return True if there is an alert about the network. A slow machine may have others, about itself."""
+    return any(one["kind"] == "network" for one in terminal.ask("system", "alerts", *options))
 
 
 def _busiest(nodes: Sequence[Node], rows: Rows) -> Machine:
