@@ -15,8 +15,10 @@ import asyncpg
 import pytest
 
 from gossamer.clock import SystemClock
+from gossamer.db import schema
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.db.schema import upgrade
+from tests import later
 from tests.brokers import rabbitmq, sqs
 from tests.partitioned import watch
 from tests.servers import RedisServer, object_storage, pgbouncer, postgres, redis
@@ -139,6 +141,15 @@ def sqlite_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     _apart(make())
     return path
+
+
+@pytest.fixture
+def later_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make this process one of a later release, with one more revision; the folder of its migrations."""
+    folder = later.make_migrations(tmp_path / "later")
+    monkeypatch.setattr(schema, "SCRIPTS", folder)
+    monkeypatch.setattr(schema, "HEAD", later.LATER)
+    return folder
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -1,6 +1,6 @@
 """Small jobs for tests that start from rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -21,8 +21,8 @@ from tests.conftest import AnyDatabase
 LEASE = timedelta(seconds=60)
 
 
-def make_job(tx: Tx, *hosts: str, start: bool = True) -> Job:
-    job = jobs.create(tx, "test", "prospect", {"keywords": ["CRM"]}, len(hosts))
+def make_job(tx: Tx, *hosts: str, start: bool = True, keywords: Sequence[str] = ("CRM",)) -> Job:
+    job = jobs.create(tx, "test", "prospect", {"keywords": [*keywords]}, len(hosts))
     sites.create_many(tx, job.id, [Target(host, (f"http://{host}/",), host) for host in hosts])
     if start:
         jobs.move(tx, job.id, JobState.RUNNING)

@@ -23,6 +23,8 @@ from select import select
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
+from tests import later
+
 _ROOT = Path(__file__).parents[1]
 _LOADED = (
     "gossamer.cli",
@@ -134,6 +136,8 @@ def _begin(request: dict[str, Any]) -> None:
     time.tzset()
     os.chdir(request["folder"])
     sys.argv[1:] = request["arguments"]
+    if folder := os.environ.get(later.FOLDER):
+        later.become(Path(folder))
     code: int | str | None = 1
     # After all else that is done at the end. To take apart what is loaded would take as long as the command did.
     atexit.register(lambda: _leave(code))

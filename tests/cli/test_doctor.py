@@ -38,6 +38,7 @@ from gossamer.store.slots import enter, leave
 from tests.conftest import AnyDatabase
 from tests.fetch.loopback import Name, NameServer
 from tests.jobs import make_job
+from tests.later import NOW
 from tests.servers import free_port, redis
 from tests.stories.program import Terminal
 
@@ -228,17 +229,20 @@ async def test_a_look_through_the_file_ends_in_time(home: Path) -> None:
     await database.close()
 
 
-async def test_revisions_are_compared(home: Path) -> None:
+async def test_revisions_are_compared(home: Path, later_program: Path) -> None:
     database = open_database(f"sqlite:///{home}/gossamer.db", SystemClock())
-    await database.write(upgrade, "0002")
+    await database.write(upgrade, NOW)
     await database.close()
     found = await only("database", Level.WARN)
-    assert "is at revision 0002; the next command upgrades it" in found.sentence
+    assert f"is at revision {NOW}; the next command upgrades it" in found.sentence
     assert "gossamer db backup" in found.next_step
-    await on_rows(home, "UPDATE alembic_version SET version_num = '9999'")
+    await on_rows(home, "UPDATE alembic_version SET version_num = '99999'")
     found = await only("database", Level.FAIL)
     assert "newer gossamer" in found.sentence
     assert "Update gossamer" in found.next_step
+    await on_rows(home, "UPDATE alembic_version SET version_num = '0021'")
+    found = await only("database", Level.FAIL)
+    assert "revision 0021, which this program does not know" in found.sentence
 
 
 async def test_a_log_of_sqlite_that_grew_is_a_warning(home: Path) -> None:
@@ -314,7 +318,7 @@ async def test_what_waits_for_a_person_is_counted(
 
 
 async def test_a_server_tells_its_version_and_its_clock(
-    new_postgres: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    new_postgres: Callable[[], str], monkeypatch: pytest.MonkeyPatch, later_program: Path
 ) -> None:
     url = new_postgres()
     monkeypatch.setenv("GOSSAMER_DATABASE_URL", url)
@@ -324,7 +328,6 @@ async def test_a_server_tells_its_version_and_its_clock(
     database = open_database(url, SystemClock())
     ahead = await database.read(health.clock_ahead, SystemClock().now() - timedelta(hours=1))
     assert timedelta(minutes=59) < ahead < timedelta(minutes=61)
-    await database.write(lambda tx: tx.run(text("UPDATE alembic_version SET version_num = '0002'")))
     await database.close()
     assert (await only("database", Level.FAIL)).next_step == "Run 'gossamer db upgrade'."
 

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import asyncpg
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
@@ -15,7 +14,7 @@ from gossamer.clock import SystemClock
 from gossamer.crawl.sweep import PartitionUpkeep
 from gossamer.db import partitions
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
-from gossamer.db.migrations.partitioning import partition
+from gossamer.db.migrations.partitioning import add_partitions
 from gossamer.db.schema import upgrade, upgrade_database
 from gossamer.db.tables import pages
 from gossamer.db.transactions import Tx
@@ -27,8 +26,6 @@ from gossamer.retention.service import Retainer
 from gossamer.store import alerts, events, jobs, result_rows
 from tests.partitioned import Unbound, unbound, watch
 from tests.retention.finished import finished_job, rows_of
-from tests.store.former_rows import JOB, fill
-from tests.store.former_rows import rows_of as former_rows
 
 FILLED = ("pages", "records", "events")  # by a job that costs nothing
 TERMS = Terms(timedelta(days=90), timedelta(days=7))
@@ -117,42 +114,12 @@ async def test_rows_lie_in_the_month_of_their_job(server: PostgresDatabase) -> N
     assert await server.read(where_rows_lie, job.id) == here
 
 
-async def test_an_upgrade_moves_every_row_to_its_month(new_postgres: Callable[[], str]) -> None:
-    url = new_postgres()
-    connection = await asyncpg.connect(url)  # type: ignore[no-untyped-call]
-    await connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-    database = PostgresDatabase(url, SystemClock())
-    await database.write(upgrade, "0005")
-    await database.write(fill, former_rows("0005"))
-    reader = f"reader_of_{url.rpartition('/')[2]}"
-    await connection.execute(f"CREATE ROLE {reader}; GRANT SELECT ON pages TO {reader}")
-
-    async def rows() -> dict[str, Any]:
-        tables = FILLED
-        return {name: await connection.fetch(f"SELECT * FROM {name} ORDER BY 1, 2, 3") for name in tables}  # noqa: S608
-
-    before = await rows()
-    assert await upgrade_database(url, SystemClock()) == "0005"
-    after = await rows()
-    for name, found in after.items():
-        # Later revisions add columns.
-        kept = [{column: now[column] for column in was.keys()} for now, was in zip(found, before[name], strict=True)]  # noqa: SIM118
-        assert kept == [dict(was) for was in before[name]], name
-    assert all(before.values())
-    old = month(since=datetime.fromtimestamp((JOB.int >> 80) / 1000, UTC))
-    assert await database.read(where_rows_lie, JOB) == {table: {f"{table}_{old}"} for table in FILLED}
-    assert await connection.fetchval("SELECT has_table_privilege($1, 'pages', 'SELECT')", reader)
-    assert not await connection.fetchval("SELECT to_regclass('pages_former')")
-    await connection.execute(f"DROP OWNED BY {reader}; DROP ROLE {reader}")
-    await connection.close()
-    await database.close()
-
-
 async def test_a_later_revision_adds_a_table_by_one_call(server: PostgresDatabase) -> None:
     def add(tx: Tx) -> None:
-        tx.run(text("CREATE TABLE tolls (job_id uuid REFERENCES jobs, id int, at int, PRIMARY KEY (job_id, id))"))
+        columns = "job_id uuid REFERENCES jobs, id int, at int, PRIMARY KEY (job_id, id)"
+        tx.run(text(f"CREATE TABLE tolls ({columns}) PARTITION BY RANGE (job_id)"))
         tx.run(text("CREATE INDEX ix_tolls_at ON tolls (at)"))
-        partition(tx.conn, "tolls")
+        add_partitions(tx.conn, "tolls")
 
     await server.write(add)
     assert (await server.read(children))["tolls"] == usual("tolls")

@@ -1,4 +1,4 @@
-"""What signs for webhooks lies in the database sealed, and signs all the same; what lay there in plain is sealed."""
+"""What signs for webhooks lies in the database sealed, and signs all the same."""
 
 from base64 import b64decode
 from datetime import timedelta
@@ -13,11 +13,11 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.fetch.post import Poster
 from gossamer.model.money import ACCOUNT
-from gossamer.model.webhook import DeliveryState, SigningKey
+from gossamer.model.webhook import DeliveryState
 from gossamer.webhooks import service as webhook_service
 from gossamer.webhooks.sender import UNREADABLE, Sender
 from gossamer.webhooks.service import Made
-from gossamer.webhooks.signing import KeySeals, new_key
+from gossamer.webhooks.signing import KeySeals
 from tests.conftest import AnyDatabase
 from tests.webhooks.conftest import SEALS, MakeSender
 from tests.webhooks.listener import Listener
@@ -49,14 +49,6 @@ async def holding(database: AnyDatabase, secret: str) -> list[Any]:
     return [cell for cell in as_bytes if any(spelling in cell for spelling in spellings)]
 
 
-async def lay_in_plain(database: AnyDatabase, made: Made) -> str:
-    """Its secret as it was kept before secrets were sealed."""
-    key = new_key()
-    of_it = endpoint_keys.c.endpoint_id == made.endpoint.id
-    await database.write(lambda tx: tx.run(update(endpoint_keys).where(of_it).values(key=key, is_sealed=False)))
-    return SigningKey(key).spelled
-
-
 async def sent(database: AnyDatabase, sender: Sender, made: Made) -> str:
     """What became of a message."""
     message = await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
@@ -73,38 +65,12 @@ async def test_no_row_holds_a_secret(database: AnyDatabase, sender: Sender, list
         assert await holding(database, secret) == []
 
 
-async def test_a_secret_that_lies_in_plain_signs_and_is_sealed_by_whoever_sends(
-    database: AnyDatabase, sender: Sender, listener: Listener, made: Made
-) -> None:
-    secret = await lay_in_plain(database, made)
-    assert len(await holding(database, secret)) == 1
-    assert await sent(database, sender, made) == ""
-    await sender.renew_seals()
-    assert await holding(database, secret) == []
-    assert await sent(database, sender, made) == ""
-    assert listener.types(secret) == ["webhook.test"] * 2
-    as_sealed = await database.read(cells)
-    await sender.renew_seals()
-    assert await database.read(cells) == as_sealed  # once is enough
-
-
-async def test_a_secret_that_lies_in_plain_is_valid_beside_the_one_that_replaces_it(
-    database: AnyDatabase, sender: Sender, listener: Listener, made: Made
-) -> None:
-    former = await lay_in_plain(database, made)
-    new = await webhook_service.rotate(database, SEALS, ACCOUNT, made.endpoint.id)
-    assert await sent(database, sender, made) == ""
-    await sender.renew_seals()
-    assert await sent(database, sender, made) == ""
-    assert listener.types(former) == listener.types(new) == ["webhook.test"] * 2
-    assert await holding(database, former) == await holding(database, new) == []
-
-
 async def test_what_other_workers_could_not_read_is_not_sealed(
-    database: AnyDatabase, make_sender: MakeSender, poster: Poster, listener: Listener, made: Made
+    database: AnyDatabase, make_sender: MakeSender, poster: Poster, listener: Listener
 ) -> None:
-    alone = KeySeals(HOMES, is_known_to_all=False)
-    secret = await lay_in_plain(database, made)
+    made = await webhook_service.add(database, poster, KeySeals(HOMES), ACCOUNT, listener.url())
+    as_sealed = await database.read(cells)
+    alone = KeySeals(OPERATORS, HOMES, is_known_to_all=False)
     for attempt in (
         webhook_service.add(database, poster, alone, ACCOUNT, listener.url()),
         webhook_service.rotate(database, alone, ACCOUNT, made.endpoint.id),
@@ -114,8 +80,9 @@ async def test_what_other_workers_could_not_read_is_not_sealed(
         assert (caught.value.code, "GOSSAMER_API_SECRET" in caught.value.hint) == ("webhook.no_secret", True)
     sender = make_sender(seals=alone)
     await sender.renew_seals()
+    assert await database.read(cells) == as_sealed
     assert await sent(database, sender, made) == ""
-    assert listener.types(secret) == ["webhook.test"]
+    assert listener.types(made.secret) == ["webhook.test"]
     assert len(await webhook_service.everything(database, ACCOUNT)) == 1
 
 

@@ -13,8 +13,9 @@ from gossamer.app import database_url
 from gossamer.cli import prompts
 from gossamer.cli.runtime import say, say_json
 from gossamer.clock import SystemClock
+from gossamer.db import schema
 from gossamer.db.backup import Copy, back_up, examine, restore
-from gossamer.db.schema import HEAD, refuse_newer, shown, upgrade_database
+from gossamer.db.schema import refuse_unknown, shown, upgrade_database
 from gossamer.errors import UserError
 from gossamer.runtime import shutdown_note
 from gossamer.runtime.home_lock import HomeLock
@@ -26,11 +27,11 @@ def upgrade_here(*, as_json: bool) -> None:
     settings, _ = read_settings()
     before = asyncio.run(upgrade_database(database_url(settings), SystemClock(), pooled=settings.pooled))
     if as_json:
-        say_json({"before": before, "now": HEAD})
-    elif before == HEAD:
-        say(f"The database is up to date (revision {HEAD}).")
+        say_json({"before": before, "now": schema.HEAD})
+    elif before == schema.HEAD:
+        say(f"The database is up to date (revision {schema.HEAD}).")
     else:
-        say(f"The database is now at revision {HEAD} (was {before or 'empty'}).")
+        say(f"The database is now at revision {schema.HEAD} (was {before or 'empty'}).")
 
 
 _EMPTY = "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
@@ -57,7 +58,7 @@ def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
     if not file.is_file():
         raise UserError("restore.not_found", f"No file at {file}.", hint="Check the path.")
     found = examine(file)
-    refuse_newer(found.revision, str(file))
+    refuse_unknown(found.revision, str(file))
     if not yes:
         _confirm(f"Replace {place} by {file} ({_size(found.size)}, {_jobs(found)})?")
     kept = free_name(place.with_name(f"{place.name}.before-restore-{SystemClock().now():%Y%m%d-%H%M%S}"))
@@ -75,7 +76,9 @@ def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
         lock.release()
     if as_json:
         was = str(kept) if done.has_kept else None
-        say_json({"path": str(place), "jobs": found.jobs, "revision": HEAD, "kept": was, "visits_freed": done.freed})
+        say_json(
+            {"path": str(place), "jobs": found.jobs, "revision": schema.HEAD, "kept": was, "visits_freed": done.freed}
+        )
         return
     say(f"Restored {place} from {file} ({_jobs(found)}).")
     if done.has_kept:

@@ -294,7 +294,7 @@ class Walk:
             self._requester.timeout = usual
 
     def _rung(self, page: Page) -> Rung:
-        """Return the page's rung; a page of a job created before jobs had ladders is requested directly."""
+        """Return the page's rung; one that is not known here (of a plug-in that is gone) is requested directly."""
         return self._rungs.get(page.rung) or RUNGS.get(page.rung, DIRECT)
 
     async def _read(self, page: Page, response: Response) -> Document | Trouble:

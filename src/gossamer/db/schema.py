@@ -17,10 +17,8 @@ from gossamer.db.transactions import SQLITE, Tx
 from gossamer.errors import UserError
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0021"
-_KNOWS_WORKERS = "0005"  # the first revision in which workers are rows
-
-_SCRIPTS = Path(__file__).parent / "migrations"
+HEAD = "0022"
+SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def revision(tx: Tx) -> str | None:
@@ -31,21 +29,21 @@ def revision(tx: Tx) -> str | None:
     return found
 
 
-def upgrade(tx: Tx, target: str = "head", scripts: Path = _SCRIPTS) -> None:
-    """Apply what is missing, in this transaction."""
+def upgrade(tx: Tx, target: str = "head") -> None:
+    """Apply the missing revisions in this transaction."""
     from alembic import command
 
     if not tx.conn.in_transaction():
-        # Which the library does not know of; what it begins nobody else ends before its time.
+        # Otherwise Alembic would begin a transaction, and commit it.
         tx.conn.begin()
-    command.upgrade(_config(scripts, tx.conn), target)
+    command.upgrade(_config(tx.conn), target)
 
 
-def _config(scripts: Path, connection: Connection | None = None) -> Any:
+def _config(connection: Connection | None = None) -> Any:
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(scripts).replace("%", "%%"))
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
 
@@ -54,7 +52,7 @@ def known_revisions() -> list[str]:
     """All revisions this program has, oldest first."""
     from alembic.script import ScriptDirectory
 
-    scripts = ScriptDirectory.from_config(_config(_SCRIPTS))
+    scripts = ScriptDirectory.from_config(_config())
     return [script.revision for script in reversed(list(scripts.walk_revisions()))]
 
 
@@ -80,9 +78,9 @@ async def ready_database(
         if found == HEAD:
             return database
         if isinstance(database, PostgresDatabase):
-            if may_be_older and found is not None and _KNOWS_WORKERS <= found < HEAD:
+            refuse_unknown(found, shown(url))
+            if may_be_older and found is not None:
                 return database
-            refuse_newer(found, shown(url))
             raise UserError(
                 "database.revision",
                 f"{shown(url)} is at revision {found or 'none'}, and this program needs {HEAD}.",
@@ -96,7 +94,7 @@ async def ready_database(
 
 
 async def upgrade_database(url: str, clock: Clock, *, pooled: bool = False) -> str | None:
-    """Bring a database of either kind to the present schema; the revision it had before."""
+    """Bring a database of either kind to the present schema; returns the revision it had before."""
     database = open_database(url, clock, pooled=pooled)
     try:
         return await database.write(_bring_up, shown(url))
@@ -108,12 +106,12 @@ def _bring_up(tx: Tx, where: str) -> str | None:
     if tx.dialect.row_locks:
         # Where a runner enters, and where a second upgrade comes by: both wait until this one is over.
         tx.run(text("SELECT pg_advisory_xact_lock(hashtext('runner'))"))
-    # Looked at again: another process may have been faster while we waited.
+    # Read again: another process may have been faster while we waited.
     found = revision(tx)
     if found == HEAD:
         partitions.make_all(tx)
         return found
-    refuse_newer(found, where)
+    refuse_unknown(found, where)
     if found is None and not tx.dialect.row_locks:
         set_up(tx)
         return found
@@ -128,13 +126,23 @@ def _bring_up(tx: Tx, where: str) -> str | None:
     return found
 
 
-def refuse_newer(found: str | None, where: str) -> None:
-    """A schema this program does not know is left alone."""
-    if found is not None and found > HEAD:
+def refuse_unknown(found: str | None, where: str) -> None:
+    """Refuse a database of a revision that this program does not have: of a newer one, or of one never released."""
+    if found is None or found == HEAD:
+        return
+    if found > HEAD:
         raise UserError(
             "database.newer",
             f"{where} was written by a newer gossamer (revision {found}, this program knows {HEAD}).",
             hint="Update gossamer, or use another database: see GOSSAMER_HOME and GOSSAMER_DATABASE_URL.",
+        )
+    if found not in (known := known_revisions()):
+        raise UserError(
+            "database.unknown_revision",
+            f"{where} is at revision {found}, which this program does not know. It can use and upgrade databases of "
+            f"revision {known[0]} and later.",
+            hint="Export what you need with the gossamer that wrote it, and use a new database: see GOSSAMER_HOME and "
+            "GOSSAMER_DATABASE_URL.",
         )
 
 
@@ -146,7 +154,7 @@ def shown(url: str) -> str:
 
 
 def set_up(tx: Tx) -> None:
-    """All tables at once, for a database that has none: as all revisions together, without loading Alembic."""
+    """Create all tables in an empty database: the same as all revisions make, without loading Alembic."""
     metadata.create_all(tx.conn)
     tx.run(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
     tx.run(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
@@ -176,15 +184,12 @@ def stranger(found: sqlite3.Connection) -> str:
 def difference(found: sqlite3.Connection, revision: str | None) -> str:
     """Describe the first difference between our tables and those of their revision; "" if there is none.
 
-    Tables with other names are ignored, and so are databases that a newer version of the program has
-    made.
+    Tables with other names are ignored, and so are databases of revisions that `refuse_unknown` refuses.
     """
     if revision is None:
         return "it has no revision"
-    if revision > HEAD:
-        return ""
     if revision != HEAD and revision not in known_revisions():
-        return f"there is no revision {revision!r}"
+        return ""
     seen = {name: columns for name, columns in _shape(found).items() if name in metadata.tables}
     return _first_difference(seen, expected(revision), f"of revision {revision}")
 

@@ -382,8 +382,6 @@ endpoint_keys = Table(
     Column("endpoint_id", Id, ForeignKey("webhook_endpoints.id", ondelete="CASCADE"), nullable=False),
     Column("key", Blob, nullable=False),
     Column("until", Instant),  # of one that was replaced
-    # False of one that was written before keys were sealed, until somebody sends.
-    Column("is_sealed", Boolean, nullable=False, server_default=false()),
     Index(None, "endpoint_id"),
 )
 

@@ -60,12 +60,11 @@ class SigningKey:
 
 @dataclass(frozen=True, slots=True)
 class KeptKey:
-    """A signing key as stored in the database."""
+    """A signing key as stored in the database, encrypted."""
 
     id: UUID
     endpoint_id: UUID
     kept: bytes = field(repr=False)
-    is_sealed: bool  # not if it was written before keys were
     until: datetime | None
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gossamer.db import health as rows
+from gossamer.db import schema
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.health import Server
-from gossamer.db.schema import HEAD, revision
+from gossamer.db.schema import revision
 from gossamer.intake import control as intake
 from gossamer.model.alert import Alert
 from gossamer.model.ids import short
@@ -70,7 +71,7 @@ async def workers(view: View) -> Workers:
         tuple(await app.database.read(worker_rows.known)),
         app.lock.holder() or elsewhere,
         bool(app.settings.redis_url) and not isinstance(app.database, SqliteDatabase),
-        "" if found in (None, HEAD) else str(found),
+        "" if found in (None, schema.HEAD) else str(found),
     )
 
 

@@ -109,7 +109,7 @@ class Runner:
         if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
             return False
         # Once more, now that nobody upgrades it any longer: we may have opened it just before.
-        schema.refuse_newer(await self._database.read(schema.revision), "The database")
+        schema.refuse_unknown(await self._database.read(schema.revision), "The database")
         await self._database.write(_void, self._home)
         await self._database.write(workers.leave_home, self._home)
         await self._database.write(webhook_queries.void_leases, f"{self._home}/runner-")

@@ -189,7 +189,7 @@ def everything(tx: Tx) -> list[Budget]:
 
 
 def of_job(tx: Tx, job_id: UUID) -> Budget:
-    """A job that was made before there were budgets has one without limits."""
+    """Return the budget of a job; one without limits if its row was deleted with the job's results."""
     return get(tx, job_key(job_id)) or Budget(job_key(job_id), Cap())
 
 

@@ -46,7 +46,7 @@ def add_endpoint(
 
 
 def _add_key(tx: Tx, identifier: UUID, sealed: bytes) -> None:
-    new = {"id": new_id(tx.now), "endpoint_id": identifier, "key": sealed, "is_sealed": True}
+    new = {"id": new_id(tx.now), "endpoint_id": identifier, "key": sealed}
     tx.run(insert(endpoint_keys), new)
 
 
@@ -127,19 +127,19 @@ def keys_of(tx: Tx, identifier: UUID) -> tuple[KeptKey, ...]:
 
 
 def all_keys(tx: Tx, after: UUID | None, limit: int) -> list[KeptKey]:
-    """Those of everybody, also the ones that sign no longer, page by page."""
+    """A page of the keys of all accounts, including expired ones, by id."""
     later = true() if after is None else endpoint_keys.c.id > after
     return [_kept(row) for row in tx.run(select(endpoint_keys).where(later).order_by(endpoint_keys.c.id).limit(limit))]
 
 
 def seal_key(tx: Tx, kept: KeptKey, sealed: bytes) -> bool:
-    """Replace a stored key by its encrypted form; False if another process was faster."""
+    """Replace a stored key by a newly encrypted form; False if another process was faster."""
     as_it_was = (endpoint_keys.c.id == kept.id) & (endpoint_keys.c.key == kept.kept)
-    return bool(tx.run(update(endpoint_keys).where(as_it_was).values(key=sealed, is_sealed=True)).rowcount)
+    return bool(tx.run(update(endpoint_keys).where(as_it_was).values(key=sealed)).rowcount)
 
 
 def _kept(row: Row[Any]) -> KeptKey:
-    return KeptKey(row.id, row.endpoint_id, row.key, row.is_sealed, row.until)
+    return KeptKey(row.id, row.endpoint_id, row.key, row.until)
 
 
 def hold_endpoint(tx: Tx, identifier: UUID, token: UUID, worker: str, lease: timedelta) -> Endpoint | None:

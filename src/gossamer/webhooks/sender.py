@@ -218,7 +218,7 @@ class Sender:
             await asyncio.gather(*self._sending.values(), return_exceptions=True)
 
     async def renew_seals(self) -> None:
-        """Seal what lies in plain, or was sealed with a secret before ours: what was written before us."""
+        """Encrypt keys again that were encrypted with a former secret of the home."""
         last = None
         while page := await self._database.read(queries.all_keys, last, _KEYS):
             for kept in page:

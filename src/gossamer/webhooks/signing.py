@@ -14,7 +14,7 @@ from gossamer.model.webhook import KeptKey, SigningKey
 
 
 class KeySeals:
-    """Of one installation. `former` opens what was sealed before its operator set a secret."""
+    """The seals of one installation. `former` opens what was sealed before its operator set a secret."""
 
     def __init__(self, sealer: Sealer, former: Sealer | None = None, *, is_known_to_all: bool = True) -> None:
         self._sealer = sealer
@@ -35,15 +35,13 @@ class KeySeals:
         return tuple(key for key in map(self._opened, kept) if key)
 
     def renewed(self, kept: KeptKey) -> bytes | None:
-        """As a key ought to be kept; None if it is so already, or cannot be."""
-        if not self._is_known_to_all or (kept.is_sealed and _open(self._sealer, kept)):
+        """Return the key sealed with the present secret; None if it is so already, or cannot be."""
+        if not self._is_known_to_all or _open(self._sealer, kept):
             return None
         key = self._opened(kept)
         return self.seal(key.key, kept.endpoint_id) if key else None
 
     def _opened(self, kept: KeptKey) -> SigningKey | None:
-        if not kept.is_sealed:
-            return SigningKey(kept.kept, kept.until)
         return _open(self._sealer, kept) or (_open(self._former, kept) if self._former else None)
 
 

@@ -9,9 +9,9 @@ from gossamer.app import database_url
 from gossamer.cli import formatting
 from gossamer.cli.doctor.finding import Finding, fail, ok, warn
 from gossamer.clock import SystemClock
-from gossamer.db import health
+from gossamer.db import health, schema
 from gossamer.db.database import PostgresDatabase, SqliteDatabase, open_database
-from gossamer.db.schema import HEAD, refuse_newer, revision, shown
+from gossamer.db.schema import refuse_unknown, revision, shown
 from gossamer.runtime.home_lock import HomeLock
 from gossamer.settings import Settings
 from gossamer.store import workers
@@ -61,11 +61,11 @@ def _unmade(settings: Settings, path: Path) -> Finding:
 
 async def _questions(settings: Settings, database: _Open, where: str) -> list[Finding]:
     found = await database.read(revision)
-    refuse_newer(found, where)
+    refuse_unknown(found, where)
     home = None if found is None else await database.read(health.working_home)
     findings = [_revision(database, found, where)]
     findings += await (_file(database) if isinstance(database, SqliteDatabase) else _server(database))
-    if found != HEAD:
+    if found != schema.HEAD:
         return [*findings, *_runner(settings, home, 0)]
     waiting = await database.read(workers.waiting)
     findings += [await _times(database), *_runner(settings, home, waiting.unfinished), *_waiting(waiting)]
@@ -73,14 +73,14 @@ async def _questions(settings: Settings, database: _Open, where: str) -> list[Fi
 
 
 def _revision(database: _Open, found: str | None, where: str) -> Finding:
-    if found == HEAD:
+    if found == schema.HEAD:
         return ok("database", f"{where} is at revision {found}, as it should be.")
     if isinstance(database, PostgresDatabase):
-        said = f"{where} is at revision {found or 'none'}, and this program needs {HEAD}."
+        said = f"{where} is at revision {found or 'none'}, and this program needs {schema.HEAD}."
         return fail("database", said, "Run 'gossamer db upgrade'.")
     if found is None:
         return ok("database", f"{where} is empty; the first job sets it up.")
-    said = f"{where} is at revision {found}; the next command upgrades it to {HEAD}."
+    said = f"{where} is at revision {found}; the next command upgrades it to {schema.HEAD}."
     return warn("database", said, "Keep a copy first: 'gossamer db backup FILE'.")
 
 

@@ -1,12 +1,12 @@
-"""Tables in monthly partitions on Postgres: for revisions to call. A job's id says when it was made: its month decides.
+"""Tables in monthly partitions on Postgres: for revisions to call. A job's id tells when the job was created.
 
-What makes partitions later, and drops them, is kept in the database as functions that run with the rights of whoever
-owns the tables. So those who work with the rows need no right to change tables.
+Later partitions are made and dropped by functions in the database, which run with the rights of the tables' owner. So
+the role that works with the rows needs no right to change tables.
 """
 
 from sqlalchemy import Connection, text
 
-# Whoever waits for the lock of a table keeps everybody behind it waiting too, so it is not waited for long.
+# A transaction that waits for the lock of a table blocks all that come after it, so it does not wait for long.
 _AS_OWNER = "SECURITY DEFINER SET search_path = {schema}, pg_temp SET timezone = 'UTC' SET lock_timeout = '1s'"
 
 # What this owner has partitioned by job: a table joins by being made so.
@@ -161,7 +161,7 @@ _FUNCTIONS = {
 
 
 def add_functions(connection: Connection) -> None:
-    """What makes and drops partitions. Whoever may call it is for the owner to say."""
+    """Create the functions that make and drop partitions; only their owner may call them until it grants more."""
     schema = connection.execute(text("SELECT quote_ident(current_schema())")).scalar_one()
     as_owner = _AS_OWNER.format(schema=schema)
     for name, body in _FUNCTIONS.items():
@@ -169,62 +169,12 @@ def add_functions(connection: Connection) -> None:
         connection.exec_driver_sql(f"REVOKE ALL ON FUNCTION {name} FROM PUBLIC")
 
 
-def partition(connection: Connection, table: str, ahead: int = 2) -> None:
-    """Make a table one of monthly partitions of its `job_id`; rows, constraints, indexes and grants move along.
+def add_partitions(connection: Connection, *tables: str) -> None:
+    """Add a default partition and those of three months to new tables, created with `PARTITION BY RANGE (job_id)`.
 
-    For a table that is new as well: create it as any other, then call this. Its keys must contain `job_id`.
+    All keys of these tables must contain `job_id`.
     """
-    former = f"{table}_former"
-    constraints = _named(connection, _CONSTRAINTS, table)
-    indexes = _named(connection, _INDEXES, table)
-    grants = _named(connection, _GRANTS, table)
-    connection.exec_driver_sql(f"ALTER TABLE {table} RENAME TO {former}")
-    for name in constraints:
-        connection.exec_driver_sql(f"ALTER TABLE {former} RENAME CONSTRAINT {name} TO former_{name}")
-    for name in indexes:
-        connection.exec_driver_sql(f"ALTER INDEX {name} RENAME TO former_{name}")
-    connection.exec_driver_sql(
-        f"CREATE TABLE {table} (LIKE {former} INCLUDING ALL EXCLUDING INDEXES) PARTITION BY RANGE (job_id)"
-    )
-    for name, definition in constraints.items():
-        connection.exec_driver_sql(f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}")
-    for definition in (*indexes.values(), *grants.values()):
-        connection.exec_driver_sql(definition)
-    connection.exec_driver_sql(f"CREATE TABLE {table}_default PARTITION OF {table} DEFAULT")
-    # Ids of no time in which there were jobs, should there be any, stay in the default partition.
-    months = (
-        f"SELECT DISTINCT gossamer_month_of(job_id) AS month FROM {former} "  # noqa: S608 - our own names
-        "WHERE job_id >= gossamer_first_id('2020-01-01') AND job_id < gossamer_first_id(clock_timestamp())"
-    )
-    connection.execute(text(f"SELECT gossamer_add_partition(:t, month) FROM ({months}) AS m"), {"t": table})  # noqa: S608
-    while connection.execute(text("SELECT gossamer_make_partition(:ahead)"), {"ahead": ahead}).scalar():
+    for table in tables:
+        connection.exec_driver_sql(f"CREATE TABLE {table}_default PARTITION OF {table} DEFAULT")
+    while connection.execute(text("SELECT gossamer_make_partition(2)")).scalar():
         continue
-    connection.exec_driver_sql(f"INSERT INTO {table} SELECT * FROM {former}")  # noqa: S608
-    connection.exec_driver_sql(f"DROP TABLE {former}")
-    connection.exec_driver_sql(f"ANALYZE {table}")
-
-
-def _named(connection: Connection, query: str, table: str) -> dict[str, str]:
-    return {row.name: row.definition for row in connection.execute(text(query), {"t": table})}
-
-
-_CONSTRAINTS = """
-    SELECT quote_ident(conname) AS name, pg_get_constraintdef(oid) AS definition
-    FROM pg_constraint WHERE conrelid = to_regclass(:t) AND contype IN ('p', 'u', 'f') ORDER BY contype DESC
-"""
-_INDEXES = """
-    SELECT quote_ident(c.relname) AS name, pg_get_indexdef(c.oid) AS definition
-    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-    WHERE i.indrelid = to_regclass(:t)
-      AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = c.oid)
-"""
-_GRANTS = """
-    SELECT format('%s to %s', a.privilege_type, a.grantee) AS name,
-           format(
-               'GRANT %s ON %I TO %s%s', a.privilege_type, c.relname,
-               CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
-               CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END
-           ) AS definition
-    FROM pg_class c, aclexplode(c.relacl) a
-    WHERE c.oid = to_regclass(:t) AND a.grantee <> c.relowner
-"""
