@@ -49,7 +49,7 @@ _LADDER: tuple[Part, ...] = (
     (outcome, "next_step"),
     (outcome.Outcomes, "_climb"),
     (crawl_setup.Walks, "_begin"),
-    (crawl_setup, "outlets_of"),
+    (crawl_setup, "rungs_of_job"),
     (commit, "_still_ours"),
     (commit.Climbs, "meet"),
     (commit.Climbs, "leaving"),
@@ -62,7 +62,7 @@ _MEMORY: tuple[Part, ...] = (
     (rung_stats, "of"),
 )
 _LEDGER: tuple[Part, ...] = (
-    (crawl_setup, "Purse"),
+    (crawl_setup, "RequestBudget"),
     (request_budget.RequestBudget, "take_charges"),
     (request_budget.RequestBudget, "put_aside"),
     (request_budget.RequestBudget, "pay"),

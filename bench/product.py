@@ -1,9 +1,9 @@
 """Running a whole job of ours: `gossamer job run` in a home of its own, watched from outside."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import orjson
@@ -44,6 +44,7 @@ class Asked:
     processes: int = 1
     rate: str = FULL_RATE
     at_once: int = 500
+    settings: Mapping[str, str] = field(default_factory=dict)  # others than these
 
     @property
     def home(self) -> Path:
@@ -60,9 +61,12 @@ def command_of(asked: Asked) -> tuple[list[str], dict[str, str]]:
     listed = write_lines(asked.folder / "domains.txt", list(asked.domains))
     env = environment(
         asked.home,
-        GOSSAMER_CONNECT_TO=f"*.test=127.0.0.1:{asked.port}",
-        GOSSAMER_DOMAIN_RATE=asked.rate,
-        GOSSAMER_MAX_CONCURRENCY=str(asked.at_once),
+        **{
+            "GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{asked.port}",
+            "GOSSAMER_DOMAIN_RATE": asked.rate,
+            "GOSSAMER_MAX_CONCURRENCY": str(asked.at_once),
+            **asked.settings,
+        },
     )
     command = [
         *(*GOSSAMER, "job", "run", "--json", "--name", "Bench"),
