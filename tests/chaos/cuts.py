@@ -27,7 +27,8 @@ from tests.stories.program import Terminal, Web
 
 _LONGEST = 240.0  # seconds after the network is back
 _MIDDLE = 0.4  # of all pages
-_SLOTS = 5  # of each process: two machines cannot take all sites, and the third one has some too
+_SLOTS = 8  # of each process
+_ENOUGH = 6  # sites that a process works on when its network goes: with fewer than five it could not tell
 _NOTICED = 30.0  # seconds more, at most, that a network stays away until it is missed
 
 
@@ -56,7 +57,7 @@ def cut_home(cut: Cut, folder: Path, machine: Machine, reference: Reference) -> 
         site = machine.connect(roads, WEB, web.port)
         terminal = Terminal(folder / "home", web, GROUND.settings | {"GOSSAMER_CONNECT_TO": f"*.test={site}"})
         began = time.monotonic()
-        with _trouble(cut, [machine]) as trouble:
+        with _trouble(cut, [machine], before=cut.at_start) as trouble:
             log = folder / "run.txt"
             with log.open("wb") as sink:
                 running = subprocess.Popen(
@@ -98,10 +99,10 @@ def cut_worker(
         ]
         rows.wait_for("SELECT count(*) FROM workers", PROCESSES * len(nodes))
         began = time.monotonic()
-        with _trouble(cut, machines) as trouble:
+        with _trouble(cut, machines, before=False) as trouble:
             terminal.type(*terminal.prospect("--detach"))
             job = terminal.newest()
-            seen = trouble(terminal, lambda: _pages(terminal, job), reference.pages, lambda: _busiest(nodes, rows))
+            seen = trouble(terminal, lambda: _pages(terminal, job), reference.pages, lambda: _busy(nodes, rows))
             _finish(terminal, job)
         _wait_until(lambda: not _missed(terminal), "the end of the alert")
         for node in nodes:
@@ -142,17 +143,17 @@ Trouble = Callable[[Terminal, Callable[[], int], int, Callable[[], Machine]], Se
 
 
 @contextmanager
-def _trouble(cut: Cut, machines: Sequence[Machine]) -> Iterator[Trouble]:
-    """Cut the first machine now, or the chosen one in the middle of the job; all are connected again in any case.
+def _trouble(cut: Cut, machines: Sequence[Machine], *, before: bool) -> Iterator[Trouble]:
+    """Cut the first machine `before` there is a job, or a chosen one later; all are connected again in any case.
 
-    A machine that has nothing to do does not miss its network: in the middle the chosen one is at work, and the
-    network stays away until it is missed.
+    The network stays away until it is missed.
     """
 
     def happen(terminal: Terminal, pages: Callable[[], int], of: int, choose: Callable[[], Machine]) -> Seen:
         machine = machines[0]
         if not cut.at_start:
             _wait_until(lambda: pages() >= _MIDDLE * of, "the middle of the job")
+        if not before:
             machine = choose()
             machine.lose_web()
         since = time.monotonic()
@@ -166,7 +167,7 @@ def _trouble(cut: Cut, machines: Sequence[Machine]) -> Iterator[Trouble]:
         machine.find_web()
         return seen
 
-    if cut.at_start:
+    if before:
         machines[0].lose_web()
     try:
         yield happen
@@ -180,10 +181,18 @@ def _missed(terminal: Terminal, *options: str) -> bool:
     return any(one["kind"] == "network" for one in terminal.ask("system", "alerts", *options))
 
 
-def _busiest(nodes: Sequence[Node], rows: Rows) -> Machine:
-    """Return the machine whose workers hold the most sites."""
-    node = max(nodes, key=lambda node: len(rows.held_by(*(worker.pid for worker in node.workers()))))
-    return node.machine
+def _busy(nodes: Sequence[Node], rows: Rows) -> Machine:
+    """Return a machine as soon as one of its processes works on enough sites to miss its network."""
+    found: list[Machine] = []
+
+    def look() -> bool:
+        found.extend(
+            node.machine for node in nodes if any(len(rows.held_by(worker.pid)) >= _ENOUGH for worker in node.workers())
+        )
+        return bool(found)
+
+    _wait_until(look, f"a process with {_ENOUGH} sites")
+    return found[0]
 
 
 def _pages(terminal: Terminal, job: str) -> int:
