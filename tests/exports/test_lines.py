@@ -10,6 +10,7 @@ from gossamer.exports.formats import FORMATS, format_of_file, formats_named
 from gossamer.exports.make import Order
 from gossamer.exports.orders import Wish, file_name, order_of, request_of
 from gossamer.exports.xlsx import CUT, MOST_TEXT, cut
+from gossamer.model.export import FORMAT_NAMES, list_formats
 from gossamer.model.states import JobState
 from gossamer.recipes.base import Asked, Looks
 from gossamer.recipes.prospect import matches
@@ -150,3 +151,8 @@ def test_formats_by_name_and_by_ending(tmp_path: Any) -> None:
     for wrong in ("pdf", "csv,pdf", "", ","):
         with pytest.raises(UserError, match="not a format"):
             formats_named(wrong)
+
+
+def test_help_and_the_api_name_the_formats_that_can_be_written() -> None:
+    assert tuple(FORMATS) == FORMAT_NAMES
+    assert list_formats() == "csv, json, jsonl, xlsx or parquet"

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
+from gossamer.model.export import list_formats
+
 MEDIA = "application/problem+json"
 _ID = "0192f3a1-7b2c-7d4e-8f5a-6b7c8d9e0f1a"
 
@@ -40,7 +42,7 @@ CODES: Mapping[str, Code] = {
     "explain.url": Code(400, "'shop' is no address.", "Give one like https://shop.example/."),
     "export.column": Code(400, "'sise' is no column of results.", "See the columns there are."),
     "export.filter": Code(400, "'some' is no filter of results."),
-    "export.format": Code(400, "'doc' is no format.", "Use csv, json, jsonl, xlsx or parquet."),
+    "export.format": Code(400, "'doc' is no format.", f"Use {list_formats()}."),
     "export.not_found": Code(404, f"Job {_ID} has no export {_ID}."),
     "export.not_ready": Code(409, "results-9e0f1a2b.csv is not there: it is running.", "Look how far it is."),
     "export.parquet": Code(400, "Parquet needs a package that is not installed here."),

@@ -17,7 +17,7 @@ from gossamer.api.parts import GivenParts, Parts
 from gossamer.errors import UserError
 from gossamer.exports.formats import formats_named
 from gossamer.exports.orders import Wish
-from gossamer.model.export import Export
+from gossamer.model.export import Export, list_formats
 from gossamer.model.fields import Strict
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
@@ -36,7 +36,7 @@ class NewExport(Strict):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"type": "results", "format": "csv"}})
 
     type: str = Field("results", max_length=40, description="results, prospects, errors, pages or costs.")
-    format: str = Field("csv", max_length=100, description="csv, json, jsonl, xlsx or parquet; several with commas.")
+    format: str = Field("csv", max_length=100, description=f"{list_formats()}; several with commas.")
     columns: list[Annotated[str, Field(max_length=100)]] = Field(default_factory=list, max_length=200)
     filter: str = Field("", max_length=40, description="unlinked; new, of prospects.")
     bom: bool = Field(False, description="Begin CSV with a byte order mark.")

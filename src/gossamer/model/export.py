@@ -19,6 +19,15 @@ RESULT_KEPT = timedelta(hours=24)
 """Such a file may hold whole pages, which are kept no longer."""
 
 
+FORMAT_NAMES = ("csv", "json", "jsonl", "xlsx", "parquet")
+"""The formats of files, by the endings of their names: exports/formats.py says how each is written."""
+
+
+def list_formats() -> str:
+    """`csv, json or parquet`."""
+    return f"{', '.join(FORMAT_NAMES[:-1])} or {FORMAT_NAMES[-1]}"
+
+
 class ExportState(StrEnum):
     PENDING = "pending"
     RUNNING = "running"

@@ -10,6 +10,7 @@ from gossamer.cli.command import Declaration, command, with_parameters
 from gossamer.cli.lazy import lazy_module
 from gossamer.cli.options import CLIENT, JOB, JSON, TITLE, UNLINKED_ONLY, WITHOUT_COSTS
 from gossamer.errors import UserError
+from gossamer.model.export import FORMAT_NAMES
 from gossamer.recipes.registry import RECIPES, all_conditions
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ else:
 OUTPUT = typer.Option(
     None, "--output", help="Write this file at once, '-' for standard output, instead.", show_default=False
 )
-FORMATS = "csv|json|jsonl|xlsx|parquet"
+FORMAT_CHOICES = "|".join(FORMAT_NAMES)
 
 
 @command("explain")
@@ -268,7 +269,7 @@ def errors(
     job: str = JOB,
     limit: int = typer.Option(50, min=1, max=50_000, help="Domains shown at most."),
     form: str | None = typer.Option(
-        None, "--format", help="Write all of them in this format instead.", metavar=FORMATS, show_default=False
+        None, "--format", help="Write all of them in this format instead.", metavar=FORMAT_CHOICES, show_default=False
     ),
     output: Path | None = typer.Option(None, "--output", help="Where to; '-' or none: here.", show_default=False),
     by_hand: bool = typer.Option(False, "--by-hand", help="Only those that want a login or a CAPTCHA."),
@@ -316,7 +317,7 @@ def cost_report(
     job: str = JOB,
     limit: int = typer.Option(50, min=1, max=50_000, help="Domains shown at most."),
     form: str | None = typer.Option(
-        None, "--format", help="Write all of them in this format instead.", metavar=FORMATS, show_default=False
+        None, "--format", help="Write all of them in this format instead.", metavar=FORMAT_CHOICES, show_default=False
     ),
     output: Path | None = typer.Option(None, "--output", help="Where to; '-' or none: here.", show_default=False),
     as_json: bool = JSON,
@@ -374,7 +375,7 @@ def job_export(
         None,
         "--format",
         help="One or more, separated by commas. By the ending of --output, else csv, if not given.",
-        metavar=FORMATS,
+        metavar=FORMAT_CHOICES,
         show_default=False,
     ),
     kind: str = typer.Option("results", "--type", help="Which table.", metavar="results|prospects|errors|pages|costs"),
