@@ -23,6 +23,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "gossamer"
 REFERENCE = ROOT / "docs" / "reference"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+EXPLAINED = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "explain").glob("*.md"))]
 
 LEVELS = ("debug", "info", "warning", "error", "exception")
 # What follows the dot of an event's kind where the code writes it as f"job.{state}".
@@ -213,27 +214,42 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert not unseen, f"link from docs/README.md to {[str(page.relative_to(ROOT)) for page in unseen]}"
 
 
-def test_everything_the_architecture_names_is_there() -> None:
-    named = [
-        place for text in CODE.findall(prose(ROOT / "docs/explain/architecture.md")) if (place := PLACE.fullmatch(text))
-    ]
-    assert len(named) > 60
-    for place in named:
+def places_named(page: Path) -> list[re.Match[str]]:
+    """The files and folders that a page names by their paths, some with a name inside the file.
+
+    `/a/` is a path of an address, and `params.py` any file of that name.
+    """
+    places = [text for text in CODE.findall(prose(page)) if "/" in text[1:] and text[0] != "/"]
+    return [place for text in places if (place := PLACE.fullmatch(text))]
+
+
+@pytest.mark.parametrize("page", EXPLAINED, ids=lambda page: page.name)
+def test_everything_an_explanation_names_is_there(page: Path) -> None:
+    for place in places_named(page):
         path, name, folder = place.groups()
         file = next((base / (path or folder) for base in (SOURCE, ROOT) if (base / (path or folder)).exists()), None)
-        assert file, f"architecture.md names {place[0]}, and there is no such file or folder"
+        assert file, f"{page.name} names {place[0]}, and there is no such file or folder"
         if name:
-            assert name in names_in(ast.parse(read(file))), (
-                f"architecture.md names {place[0]}, which is not in that file"
-            )
+            assert name in names_in(ast.parse(read(file))), f"{page.name} names {place[0]}, which is not in that file"
+
+
+def test_the_architecture_names_files_and_all_packages() -> None:
+    page = ROOT / "docs/explain/architecture.md"
+    assert len(places_named(page)) > 60
+    named = set(CODE.findall(read(page)))
+    packages = {f"{folder.name}/" for folder in SOURCE.iterdir() if (folder / "__init__.py").exists()}
+    assert packages <= named, f"architecture.md lacks {sorted(packages - named)}"
 
 
 def names_in(node: ast.AST, before: str = "") -> set[str]:
-    """Functions and classes of a module, methods as `Class.method`."""
+    """Functions, classes and values of a module, methods as `Class.method`."""
     found: set[str] = set()
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found |= {before + child.name} | names_in(child, f"{before}{child.name}.")
+        match child:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                found |= {before + child.name} | names_in(child, f"{before}{child.name}.")
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                found.add(before + name)
     return found
 
 
