@@ -49,9 +49,9 @@ def recipes() -> Vocabulary:
 
 
 def kinds() -> Vocabulary:
-    names = {kind.name: recipe.name for recipe in RECIPES.values() for kind in recipe.kinds}
-    folders = {f"recipes/{recipe}/*.py": {name} for name, recipe in names.items()}
-    return Vocabulary(set(names), (), folders, {name.upper() for name in names}, words={"page"})
+    names = {kind.name for recipe in RECIPES.values() for kind in recipe.kinds}
+    folders = {f"recipes/{name}/*.py": {kind.name for kind in recipe.kinds} for name, recipe in RECIPES.items()}
+    return Vocabulary(names, (), folders, {name.upper() for name in names}, words={"page"})
 
 
 VOCABULARIES = {"rungs": rungs(), "recipes": recipes(), "kinds": kinds()}
