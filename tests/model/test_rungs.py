@@ -126,7 +126,7 @@ def test_the_docs_have_every_price() -> None:
 
 def test_the_docs_have_every_rung_and_its_lane() -> None:
     told: dict[str, str] = {}
-    for names, lanes, _ in _cells("howto/choose-a-mode.md", "Rung"):
+    for names, lanes, _ in _cells("howto/choose-a-mode.md", "Method"):
         rungs = re.findall(r"`([\w-]+)`", names)
         for at, rung in enumerate(rungs):
             told[rung] = (lanes.split(", ") * len(rungs))[at]
