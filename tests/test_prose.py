@@ -32,6 +32,8 @@ USER_DOCS = (
     ROOT / "README.md",
     *sorted((ROOT / "docs").glob("start/*.md")),
     *sorted((ROOT / "docs").glob("howto/*.md")),
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("explain/*.md")),
 )
 
 
