@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 
 from gossamer.accounts.service import find_account, issue_key
-from gossamer.api import wire
+from gossamer.api import middleware
 from gossamer.api.app import make_api
 from gossamer.api.connections import ConnectionLimits
 from gossamer.api.guarded import LONGEST_PARAMETER
@@ -132,7 +132,7 @@ async def _held_by_us(port: int) -> int:
 
 async def test_one_account_does_not_take_every_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests whose body is on its way are as good as streams: they stay as long as they want."""
-    monkeypatch.setattr(wire, "MOST_UNDER_WAY", 5)
+    monkeypatch.setattr(middleware, "MOST_UNDER_WAY", 5)
     async with _listening(tmp_path, LONG) as here:
         held: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         reader, mine = await here.connect()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from gossamer.api.codes import CODES, status_of
+from gossamer.api.error_codes import CODES, status_of
 from gossamer.api.examples import OPERATIONS, SHAPES
 from tests.api.described import Operation, description, operations, undeclared
 from tests.api.judging import DIALECTS

@@ -17,8 +17,8 @@ from firecrawl.v2.utils.error_handler import (
 )
 from scrapingbee import ScrapingBeeClient
 
-from gossamer.api.dialects.bee_options import read_rules
-from gossamer.api.dialects.fire_options import pattern_of
+from gossamer.api.dialects.fire_shapes import pattern_of
+from gossamer.api.dialects.scrapingbee import read_rules
 from gossamer.errors import UserError
 from gossamer.frontier.candidates import Scope
 from tests.api.conftest import Server

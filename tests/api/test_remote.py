@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from gossamer.questions.table import QUESTIONS
+from gossamer.api.questions import QUESTIONS
 from tests import warm
 from tests.api.conftest import Server, new_job, server
 from tests.stories.program import LONGEST, Terminal, Web, finish, quick_web

@@ -35,7 +35,7 @@ from gossamer.model.page import Attempt, Page, Visit
 from gossamer.model.rungs import Experience
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.questions.files import Exportable
-from gossamer.questions.status import ended
+from gossamer.questions.jobs import ended
 from gossamer.questions.system import figures
 from gossamer.questions.view import View
 from gossamer.settings import Settings

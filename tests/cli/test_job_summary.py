@@ -22,7 +22,7 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason
-from gossamer.questions.conditions import Conditions
+from gossamer.questions.found import Conditions
 from gossamer.recipes.base import Asked
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.recipes.prospect.survey import ProspectSurvey

@@ -9,7 +9,7 @@ import pytest
 from gossamer.app import open_app
 from gossamer.cli.here import LocalHome
 from gossamer.cli.spending import balance_lines, show_spending
-from gossamer.questions import spending
+from gossamer.questions import system
 from gossamer.questions.view import View
 from gossamer.settings import Settings
 from gossamer_sandbox.providers import emulate
@@ -58,7 +58,7 @@ async def test_firecrawl_says_what_is_left_and_not_of_how_many(tmp_path: Path) -
     async with emulate("firecrawl", "", key=KEYS["crawl"], credits=321) as crawl:
         settings = Settings(home=tmp_path, firecrawl_key=KEYS["crawl"], firecrawl_url=crawl.url)
         async with open_app(settings) as app:
-            assert balance_lines((await spending.spending(View(app))).books) == ["Left at Firecrawl: 321 credits."]
+            assert balance_lines((await system.spending(View(app))).books) == ["Left at Firecrawl: 321 credits."]
 
 
 async def test_a_provider_that_never_answers_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,15 +66,15 @@ async def test_a_provider_that_never_answers_is_not_waited_for(tmp_path: Path, m
         await reader.read()
         writer.close()
 
-    monkeypatch.setattr(spending, "_LONGEST", 0.2)
+    monkeypatch.setattr(system, "_LONGEST", 0.2)
     async with await asyncio.start_server(keep_waiting, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         settings = Settings(home=tmp_path, scraperapi_key=KEYS["api"], scraperapi_url=f"http://127.0.0.1:{port}")
         async with open_app(settings) as app:
-            told = (await spending.spending(View(app))).books
+            told = (await system.spending(View(app))).books
     assert balance_lines(told) == ["Left at ScraperAPI: not known (No answer in 0.2 s)."]
 
 
 async def test_without_a_provider_nobody_is_asked(tmp_path: Path) -> None:
     async with open_app(Settings(home=tmp_path)) as app:
-        assert (await spending.spending(View(app))).books == {}
+        assert (await system.spending(View(app))).books == {}

@@ -21,7 +21,7 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.questions.conditions import Conditions
+from gossamer.questions.found import Conditions
 from gossamer.settings import Settings
 from tests.retention.finished import finished_job
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 import orjson
 import pytest
 
+from gossamer.api.questions import QUESTIONS
 from gossamer.billing.prices import PriceList
 from gossamer.fetch.providers.base import Account
 from gossamer.history.manners import Gap
@@ -17,8 +18,7 @@ from gossamer.model.page import Attempt
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.questions.history import Pages
-from gossamer.questions.spending import Spending
-from gossamer.questions.table import QUESTIONS
+from gossamer.questions.system import Spending
 from gossamer.questions.wire import Unreadable, _reader, pack, unpack
 from gossamer.store.charges import Expense
 from gossamer.store.history import PageHistory

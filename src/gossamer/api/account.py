@@ -1,26 +1,33 @@
-"""The account itself: its limits, what it has used, and its keys."""
+"""The account: its limits, its usage, its keys, and logins with a password."""
 
+import asyncio
 import csv
 from datetime import UTC, date, datetime, timedelta
 from io import StringIO
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from gossamer.accounts import passwords, tokens
+from gossamer.accounts import queries as account_queries
+from gossamer.accounts.service import digest_of
 from gossamer.api import views
-from gossamer.api.caller import Admin, Reader
-from gossamer.api.codes import declared
-from gossamer.api.guarded import ReadAgain
+from gossamer.api.caller import Access, Admin, Caller, Keyless, Reader
+from gossamer.api.dependencies import GivenParts, Parts
+from gossamer.api.error_codes import declared
+from gossamer.api.guarded import Guarded, ReadAgain
 from gossamer.errors import UserError
 from gossamer.model.account import Right
 from gossamer.model.fields import Strict
 
 router = APIRouter(prefix="/v1", tags=["account"], route_class=ReadAgain)
+logins = APIRouter(prefix="/v1/auth", tags=["login"], route_class=Guarded)
 
+TRIES = 10  # per minute and address
 _LONGEST = timedelta(days=366)
 
 
@@ -55,6 +62,28 @@ class NewKey(Strict):
 
 class Keys(BaseModel):
     items: list[views.KeyView]
+
+
+class Login(Strict):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"example": {"email": "ann@acme.com", "password": "a long sentence"}}
+    )
+
+    email: str = Field(min_length=3, max_length=300)
+    password: str = Field(min_length=1, max_length=passwords.LONGEST)
+
+
+class Refresh(Strict):
+    model_config = ConfigDict(extra="forbid")
+
+    refresh_token: str = Field(min_length=1, max_length=200)
+
+
+class Tokens(BaseModel):
+    access_token: str
+    refresh_token: str = Field(description="Good for one time. One that comes twice ends the login.")
+    token_type: Literal["bearer"] = "bearer"  # noqa: S105 - no password, only a kind
+    expires_in: int = Field(description="Seconds for which the access token is good.")
 
 
 @router.get("/account", responses=declared(), summary="The account: limits and what is left")
@@ -137,3 +166,58 @@ async def create_key(body: NewKey, tenant: Admin) -> views.NewKeyView:
 async def revoke_key(key_id: UUID, tenant: Admin) -> views.KeyView:
     """From now on it is refused, for good."""
     return views.KeyView(**views.key_fields(await tenant.revoke_key(key_id)))
+
+
+@logins.post(
+    "/login",
+    responses=declared("auth.login", keyless=True),
+    dependencies=[Depends(Keyless("login", TRIES))],
+    summary="Log in",
+)
+async def log_in(body: Login, parts: GivenParts) -> Tokens:
+    found = await parts.app.database.read(account_queries.user_by_email, body.email.strip().lower())
+    user, kept = found if found else (None, None)
+    if not await asyncio.to_thread(passwords.fits, body.password, kept) or user is None:
+        raise UserError(
+            "auth.login",
+            "E-mail address and password do not fit together.",
+            hint="Try again, or have a new password set.",
+        )
+    secret = tokens.refresh_secret()
+    until = parts.app.clock.now() + tokens.REFRESH
+    session = await parts.app.database.write(account_queries.begin_login, user.id, digest_of(secret), until)
+    return _pair(parts, tokens.refresh_token(session, secret))
+
+
+@logins.post(
+    "/refresh",
+    responses=declared("auth.login", keyless=True),
+    dependencies=[Depends(Keyless("login", TRIES * 6))],
+    summary="Get a new pair of tokens",
+)
+async def refresh(body: Refresh, parts: GivenParts) -> Tokens:
+    session, secret = tokens.read_refresh(body.refresh_token)
+    new = tokens.refresh_secret()
+    renewed = None
+    if session:
+        renewed = await parts.app.database.write(
+            account_queries.renew_login, session, digest_of(secret), digest_of(new)
+        )
+    if session is None or renewed is None:
+        raise UserError("auth.login", "This login is over, or was never one.", hint="Log in again.")
+    return _pair(parts, tokens.refresh_token(session, new))
+
+
+@logins.post("/logout", status_code=204, responses=declared(), summary="Log out")
+async def log_out(caller: Annotated[Caller, Depends(Access(Right.READ))], parts: GivenParts) -> Response:
+    """Ends the login: its tokens are refused from now on."""
+    if caller.session:
+        await parts.app.database.write(account_queries.end_login, caller.session)
+    return Response(status_code=204)
+
+
+def _pair(parts: Parts, renewing: str) -> Tokens:
+    session, _ = tokens.read_refresh(renewing)
+    assert session is not None  # noqa: S101 - made a line above
+    access = parts.signer.access(session, parts.app.clock.now())
+    return Tokens(access_token=access, refresh_token=renewing, expires_in=round(tokens.ACCESS.total_seconds()))

@@ -17,7 +17,7 @@ from gossamer.accounts import queries as account_queries
 from gossamer.accounts.service import digest_of, looks_like_key
 from gossamer.accounts.tokens import looks_like_token
 from gossamer.api.cursors import Cursors
-from gossamer.api.parts import GivenParts, Parts
+from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.tenant import Tenant
 from gossamer.errors import StorageAway, UserError
 from gossamer.model.account import DEFAULT, ApiKey, Right
@@ -82,7 +82,7 @@ async def _known(given: str, parts: Parts, ip: str) -> Caller:
     named = parts.app.settings.admin_token
     if named and compare_digest(given.encode("utf-8", "surrogateescape"), named.get_secret_value().encode()):
         return Caller(DEFAULT, Right.ADMIN, "admin-token")
-    memory, digest = parts.remembered, digest_of(given)
+    memory, digest = parts.stale_cache, digest_of(given)
     tried = None if memory.is_proven(digest) else await parts.rates.try_key(ip, parts.app.settings.api_failed_keys)
     former = memory.caller(digest)
     if former and memory.is_away():
@@ -202,7 +202,7 @@ async def _check(connection: HTTPConnection, parts: Parts, caller: Caller, right
         )
     connection.scope["state"]["headers"] = await parts.rates.take("key", caller.name, settings.api_key_rate)
     await parts.rates.take("ip", connection.scope["state"]["ip"], settings.api_ip_rate)
-    if parts.remembered.is_away():
+    if parts.stale_cache.is_away():
         raise StorageAway("It is known to be away, and requests do not queue up before it.")
 
 

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from gossamer.api.caller import Reader
-from gossamer.api.codes import JOB, declared
+from gossamer.api.dependencies import GivenParts, Parts
+from gossamer.api.error_codes import JOB, declared
 from gossamer.api.guarded import Guarded
 from gossamer.api.jobs import NewJob, asked_of, job_request
-from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES

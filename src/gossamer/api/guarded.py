@@ -26,9 +26,9 @@ from starlette.responses import Response
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.bodies import Body, no_text
 from gossamer.api.caller import Access, Caller, Keyless, tenant_of
-from gossamer.api.parts import Parts
+from gossamer.api.dependencies import Parts
 from gossamer.api.problems import Limited
-from gossamer.api.remembered import Remembered
+from gossamer.api.stale_cache import StaleCache
 from gossamer.errors import StorageAway, UserError
 from gossamer.store.account_jobs import NotTheirs
 
@@ -75,7 +75,7 @@ class ReadAgain(Guarded):
             return handle
 
         async def answered(request: Request) -> Response:
-            memory: Remembered = request.app.state.parts.remembered
+            memory: StaleCache = request.app.state.parts.stale_cache
             address = f"{request.url.path}?{request.url.query}"
             try:
                 answer = await handle(request)

@@ -12,9 +12,9 @@ from starlette.requests import HTTPConnection
 from gossamer.api import views
 from gossamer.api.answers import ShapedAnswer
 from gossamer.api.caller import Continuer, Reader, Spender, Submitter
-from gossamer.api.codes import JOB, ONCE, ROOM, STEER, declared
+from gossamer.api.dependencies import GivenParts, Parts
+from gossamer.api.error_codes import JOB, ONCE, ROOM, STEER, declared
 from gossamer.api.guarded import ReadAgain
-from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses

@@ -1,9 +1,9 @@
-"""Questions of the command line when it is logged in to this server: the same as those to its own data folder.
+"""Questions of a command line that is logged in to this server: the same as those to its own data folder.
 
-They belong to one version of the program and serve the command line of that version. Other programs
-use the endpoints of the stable API, whose answers do not change.
+They belong to one version of the program. Other programs use the other endpoints, whose answers do not change.
 """
 
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from inspect import Parameter, signature
 from typing import Annotated, Any, get_type_hints
@@ -15,47 +15,57 @@ from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Access, Caller
-from gossamer.api.codes import LADDER, declared
+from gossamer.api.dependencies import GivenParts
+from gossamer.api.error_codes import LADDER, declared
 from gossamer.api.guarded import Guarded
-from gossamer.api.parts import GivenParts
 from gossamer.errors import UserError
 from gossamer.model.account import Right
 from gossamer.model.fields import Strict
-from gossamer.questions.table import QUESTIONS
+from gossamer.questions import (
+    files,
+    found,
+    history,
+    jobs,
+    keys,
+    proofs,
+    submitting,
+    system,
+    webhooks,
+)
 from gossamer.questions.view import Asker, View
 from gossamer.questions.wire import pack
 
 router = APIRouter(prefix="/v1/questions", tags=["command line"], route_class=Guarded)
 
 
+QUESTIONS: Mapping[str, Callable[..., Awaitable[Any]]] = {
+    question.__name__: question
+    for question in (
+        *(jobs.find, jobs.standing, jobs.ended, jobs.status, jobs.listing, jobs.running, jobs.again, jobs.domains),
+        *(jobs.deleted_at, found.results, found.failures, found.spent, found.scraped),
+        *(history.pages, history.history, history.explained),
+        *(proofs.audited, proofs.politeness, proofs.summary, files.files, files.exportable),
+        *(submitting.house_rules, submitting.foreseen, submitting.unmet),
+        *(system.workers, system.shared_settings, system.forget_shared_settings, system.waiting, system.backlog),
+        *(system.figures, system.alerts, system.letters, system.letter, system.ahead, system.revive, system.drop),
+        *(system.tidy, system.spending, keys.keys, keys.make_key, keys.revoke_key),
+        *(webhooks.hooks, webhooks.hook_log, webhooks.message, webhooks.add_hook, webhooks.rotate_hook),
+        *(webhooks.switch_hook, webhooks.remove_hook, webhooks.test_hook),
+        *(webhooks.replay_message, webhooks.replay_given_up, webhooks.send_messages),
+    )
+}
+
 _CODES = (
-    *(
-        "question.unknown",
-        "auth.operator",
-        "job.not_found",
-        "job.ambiguous",
-        "job.bad_id",
-        "job.recipe",
-        "job.unusable",
-    ),
-    *("results.deleted", "results.hidden", "results.domain", "results.keyword", "results.no_client", "results.recipe"),
-    *("results.verdict", "export.column", "export.filter", "export.format", "export.since", "export.type"),
+    *("question.unknown", "auth.operator", "job.not_found", "job.ambiguous", "job.bad_id", "job.recipe"),
+    *("job.unusable", "results.deleted", "results.hidden", "results.domain", "results.keyword"),
+    *("results.no_client", "results.recipe", "results.verdict"),
+    *("export.column", "export.filter", "export.format", "export.since", "export.type"),
     *("dead_letters.ambiguous", "dead_letters.archived", "dead_letters.bad_id", "dead_letters.not_found"),
-    *(
-        "explain.url",
-        "history.site",
-        "pages.site",
-        "summary.recipe",
-        "usage",
-        "key.not_found",
-        "job.domain",
-        "job.probed",
-        "account.name",
-        *LADDER,
-    ),
+    *("explain.url", "history.site", "pages.site", "summary.recipe", "usage", "key.not_found", "job.domain"),
+    *("job.probed", "account.name", *LADDER),
     *("webhook.not_found", "webhook.no_delivery", "webhook.bad_id", "webhook.bad_message", "webhook.ambiguous"),
-    "webhook.no_secret",
-    *("webhook.url", "webhook.address", "webhook.event", "webhook.too_many", "webhook.overlap", "webhook.off"),
+    *("webhook.no_secret", "webhook.url", "webhook.address", "webhook.event", "webhook.too_many"),
+    *("webhook.overlap", "webhook.off"),
 )
 
 
@@ -64,14 +74,15 @@ class Asked(Strict):
         extra="forbid", json_schema_extra={"example": {"question": "listing", "given": {"limit": 20}}}
     )
 
-    question: str = Field(max_length=40, description="Its name.")
-    given: dict[str, Any] = Field(default_factory=dict, description="What it is about, by name.")
+    question: str = Field(max_length=40, description="Name of the question.")
+    given: dict[str, Any] = Field(default_factory=dict, description="Arguments, by name.")
 
 
-@router.post("", responses=declared(*_CODES), summary="What the command line asks")
+@router.post("", responses=declared(*_CODES), summary="Answer the command line")
 async def ask(body: Asked, parts: GivenParts, caller: Annotated[Caller, Depends(Access(Right.READ))]) -> Response:
-    """Each is answered with what the account may see. Those about the whole server are the operator's, who has an admin
-    key of the account `default`.
+    """Answer a question with the data of the caller's account.
+
+    Questions about the whole server take an admin key of the account `default`.
     """
     function = QUESTIONS.get(body.question)
     if function is None:
@@ -96,9 +107,5 @@ def _shape(question: str) -> type[BaseModel]:
     hints = get_type_hints(function, include_extras=True)
     _, *given = signature(function).parameters.values()
     fields = {one.name: (hints[one.name], ... if one.default is Parameter.empty else one.default) for one in given}
-    made: type[BaseModel] = create_model(
-        question,
-        __base__=Strict,
-        **fields,  # type: ignore[call-overload]
-    )
+    made: type[BaseModel] = create_model(question, __base__=Strict, **fields)  # type: ignore[call-overload]
     return made

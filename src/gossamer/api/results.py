@@ -1,19 +1,22 @@
-"""Results of a job, its failures, and files made of it."""
+"""Results of jobs: records, failures and files, how to fetch them, and how to erase a page or a domain from them."""
 
+from datetime import timedelta
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import FileResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from gossamer.api import cursors, views
-from gossamer.api.caller import Reader, Submitter
-from gossamer.api.codes import FILES, declared
-from gossamer.api.guarded import ReadAgain
-from gossamer.api.parts import GivenParts, Parts
+from gossamer.api.caller import Keyless, Reader, Submitter
+from gossamer.api.dependencies import GivenParts, Parts
+from gossamer.api.error_codes import FILES, declared
+from gossamer.api.guarded import Guarded, ReadAgain
+from gossamer.blobs.folder import SERVED
+from gossamer.blobs.seam import MAX_KEY
 from gossamer.errors import UserError
 from gossamer.exports.formats import formats_named
 from gossamer.exports.orders import Wish
@@ -22,8 +25,11 @@ from gossamer.model.fields import Strict
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
 from gossamer.recipes.base import Looks
+from gossamer.retention.erase import Found, domain_named, page_named
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["results"], route_class=ReadAgain)
+links = APIRouter(tags=["results"], route_class=Guarded)
+erasing = APIRouter(prefix="/v1/records", tags=["results"], route_class=Guarded)
 
 Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=1_000)]
@@ -52,6 +58,20 @@ class NewExport(Strict):
 
 class Exports(BaseModel):
     items: list[views.ExportView]
+
+
+class ForgottenIn(BaseModel):
+    job_id: str
+    name: str
+    recipe: str
+    pages: int
+    records: int
+    mentions: int
+
+
+class Forgotten(BaseModel):
+    forgotten: bool
+    jobs: list[ForgottenIn]
 
 
 @router.get(
@@ -181,3 +201,77 @@ async def fetch(job_id: UUID, export_id: UUID, tenant: Reader, parts: GivenParts
     if path is not None:
         return FileResponse(path, filename=one.name, media_type="application/octet-stream")
     return RedirectResponse(link, status_code=307)
+
+
+@links.get(
+    f"{SERVED}{{key:path}}",
+    responses={
+        **declared("link.refused", "link.gone", "not_found", keyless=True),
+        200: {"description": "The file.", "content": {"application/octet-stream": {}}},
+        307: {"description": "Where it lies in object storage by now."},
+    },
+    dependencies=[Depends(Keyless("ip"))],
+    response_class=Response,
+    summary="Fetch a file by its link",
+)
+async def fetch_by_link(
+    parts: GivenParts,
+    key: Annotated[str, Path(max_length=MAX_KEY)],
+    expires: Annotated[str, Query(max_length=12)] = "",
+    signature: Annotated[str, Query(max_length=64)] = "",
+) -> Response:
+    """Download a file by the `link` of an export.
+
+    It needs no key, and gives access to this one file until it expires.
+    """
+    export_store, now = parts.app.export_store(), parts.app.clock.now()
+    # Read from the address and written anew: how somebody else has spelled it does not matter.
+    if export_store.local.verify(f"{SERVED}{key}?expires={expires}&signature={signature}", now) is None:
+        raise UserError(
+            "link.refused",
+            "This link is over, was changed, or was never one of ours.",
+            hint="Ask for a new one where you have it from.",
+        )
+    path = export_store.local.path(key)
+    if path.is_file():
+        headers = {"X-Robots-Tag": "noindex"}
+        return FileResponse(path, filename=path.name, media_type="application/octet-stream", headers=headers)
+    if export_store.remote is not None:
+        # It lay here because object storage was away.
+        left = timedelta(seconds=max(1, int(expires) - int(now.timestamp())))
+        return RedirectResponse(await export_store.remote.link(key, left), status_code=307)
+    raise UserError("link.gone", "The file of this link was deleted.", hint="Have it made anew.")
+
+
+@erasing.delete(
+    "",
+    responses=declared("forget.what", "forget.url", "forget.domain", "job.not_found", "job.state"),
+    summary="Forget a page or a domain",
+)
+async def forget(
+    tenant: Submitter,
+    url: Annotated[str | None, Query(max_length=2_000)] = None,
+    domain: Annotated[str | None, Query(max_length=300)] = None,
+    job: Annotated[UUID | None, Query(description="Only in this job.")] = None,
+    dry_run: Annotated[bool, Query(description="Only say what would be removed.")] = False,
+) -> Forgotten:
+    """Erase a page or a domain from the rows and exports of all jobs of the account.
+
+    For example because the owner of a site asks for it.
+    """
+    if (url is None) == (domain is None):
+        raise UserError("forget.what", "Give one url, or one domain.", hint="Like ?domain=shop.example.")
+    mention = page_named(url) if url is not None else domain_named(domain or "")
+    found = await tenant.forget(mention, job, dry_run=dry_run)
+    return Forgotten(forgotten=bool(found) and not dry_run, jobs=[_forgotten_in(one) for one in found])
+
+
+def _forgotten_in(one: Found) -> ForgottenIn:
+    return ForgottenIn(
+        job_id=str(one.job.id),
+        name=one.job.name,
+        recipe=one.job.recipe,
+        pages=len(one.pages),
+        records=one.records,
+        mentions=one.mentions,
+    )

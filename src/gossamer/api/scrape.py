@@ -14,10 +14,10 @@ from starlette.responses import Response
 from gossamer.api import views
 from gossamer.api.answers import JsonAnswer, ShapedAnswer
 from gossamer.api.caller import Reader, Spender
-from gossamer.api.codes import ONCE, PAGES, ROOM, declared
+from gossamer.api.dependencies import GivenParts, Parts
+from gossamer.api.error_codes import ONCE, PAGES, ROOM, declared
 from gossamer.api.guarded import ReadAgain
 from gossamer.api.jobs import IdempotencyKey, Limits
-from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import problem, request_id
 from gossamer.api.tenant import Tenant
 from gossamer.intake.addresses import MAX_ADDRESSES, AddressList, read_addresses

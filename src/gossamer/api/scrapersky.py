@@ -8,9 +8,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from gossamer.api.caller import Continuer, Reader, Spender
-from gossamer.api.codes import PAGES, ROOM, STEER, declared
+from gossamer.api.dependencies import GivenParts, Parts
+from gossamer.api.error_codes import PAGES, ROOM, STEER, declared
 from gossamer.api.guarded import ReadAgain
-from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.scrape import Url, Urls, Wanted
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError

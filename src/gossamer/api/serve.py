@@ -17,27 +17,39 @@ from gossamer.accounts.service import find_account, first_key
 from gossamer.accounts.tokens import Signer
 from gossamer.api.app import make_api
 from gossamer.api.connections import ConnectionLimits, bounded
+from gossamer.api.dependencies import Parts
 from gossamer.api.development import Development
 from gossamer.api.limits import Rates
 from gossamer.api.live import Live
-from gossamer.api.parts import Parts
-from gossamer.api.remembered import Remembered
+from gossamer.api.middleware import RequestMiddleware
+from gossamer.api.stale_cache import StaleCache
 from gossamer.api.vitals import Vitals
-from gossamer.api.wire import Wire
-from gossamer.api.worker import HomeWorker
 from gossamer.app import App, installation_secret, open_counts
+from gossamer.crawl.express import Express
 from gossamer.db.health import working_home
-from gossamer.errors import UserError
+from gossamer.errors import GossamerError, UserError
 from gossamer.gate.local import MemoryPlaces
 from gossamer.logging import get_logger
 from gossamer.model.account import DEFAULT
 from gossamer.runtime.cluster_worker import CLUSTER
 from gossamer.runtime.housekeeping import FileMaker, Housekeeper
+from gossamer.runtime.runner import Runner
 from gossamer.runtime.services import Where, run_services
 
 _BACKLOG = 2_048
 _SWITCH = 0.001  # seconds after which a thread that computes lets the loop go on
 _BLINK = 2.0  # seconds for which a database may be away without anybody being told: requests wait
+
+
+_LOOK = 1.0  # seconds after which a home that somebody else works is looked at again
+_AGAIN = 5.0  # and after which one is tried again that could not be worked
+
+
+_WAYS_OUT = {
+    errno.EACCES: "Ports below 1024 are for the system: give a higher --port, and let a proxy listen in front of it.",
+    errno.EADDRINUSE: "Give another --port, or stop whoever listens there.",
+    errno.EADDRNOTAVAIL: "Give an address of this machine with --host.",
+}
 
 log = get_logger(__name__)
 
@@ -133,7 +145,7 @@ async def open_parts(app: App, development: Development | None = None) -> AsyncI
         rates = Rates(places, MemoryPlaces(app.clock), is_blind)
         live, vitals = Live(app.database, app.remaining_work), Vitals(app.database, app.settings.lease)
         signer = Signer(_secret(app))
-        parts = Parts(app, rates, signer, live, app.express(), Remembered(is_gone), vitals, development)
+        parts = Parts(app, rates, signer, live, app.express(), StaleCache(is_gone), vitals, development)
         watching = asyncio.create_task(vitals.run())
         try:
             yield parts
@@ -149,13 +161,6 @@ def _secret(app: App) -> bytes:
     It may be derived from the one that signs links, but cannot be confused with it.
     """
     return sha256(b"gossamer login " + installation_secret(app.settings)).digest()
-
-
-_WAYS_OUT = {
-    errno.EACCES: "Ports below 1024 are for the system: give a higher --port, and let a proxy listen in front of it.",
-    errno.EADDRINUSE: "Give another --port, or stop whoever listens there.",
-    errno.EADDRNOTAVAIL: "Give an address of this machine with --host.",
-}
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -176,7 +181,7 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def server_config(wire: Wire, limits: ConnectionLimits) -> uvicorn.Config:
+def server_config(wire: RequestMiddleware, limits: ConnectionLimits) -> uvicorn.Config:
     more: dict[str, Any] = {"ws_max_size": 64 * 1024, "ws_ping_interval": 20.0, "ws_ping_timeout": 20.0}
     return uvicorn.Config(
         wire,
@@ -194,7 +199,7 @@ def server_config(wire: Wire, limits: ConnectionLimits) -> uvicorn.Config:
     )
 
 
-async def _drain(wire: Wire, live: Live, seconds: float) -> None:
+async def _drain(wire: RequestMiddleware, live: Live, seconds: float) -> None:
     """New requests are refused politely, those under way may finish."""
     wire.stopping = True
     live.stop()
@@ -214,3 +219,41 @@ async def _end(server: uvicorn.Server, tasks: list[asyncio.Task[None]]) -> None:
     for one in ended:
         if isinstance(one, Exception):
             raise one
+
+
+class HomeWorker:
+    def __init__(self, app: App, express: Express, processes: int | None = None) -> None:
+        self._app = app
+        self._express = express
+        self._processes = processes
+        self.is_working = False
+
+    async def run(self) -> None:
+        """For ever, until it is cancelled: then the children settle and hand back what they have."""
+        while True:
+            if not self._app.lock.take():
+                await asyncio.sleep(_LOOK)
+                continue
+            runner = self._app.runner(self._processes, self._express)
+            pause = _AGAIN
+            try:
+                if await runner.start():
+                    pause = await self._work(runner)
+            except GossamerError as error:
+                log.error("runner.failed", why=str(error))
+            finally:
+                self._app.lock.release()
+            await asyncio.sleep(pause)
+
+    async def _work(self, runner: Runner) -> float:
+        self.is_working = True
+        looking = asyncio.create_task(runner.look_after())
+        try:
+            await looking
+        finally:
+            self.is_working = False
+            looking.cancel()
+            with suppress(asyncio.CancelledError, GossamerError):
+                await looking
+            await runner.stop()
+        return _LOOK

@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from starlette.responses import Response
 
 from gossamer.api.caller import Caller, Reader, Spender, Submitter, tenant_of
-from gossamer.api.codes import PAGES, ROOM, declared
+from gossamer.api.dependencies import GivenParts, Parts
+from gossamer.api.error_codes import PAGES, ROOM, declared
 from gossamer.api.guarded import ReadAgain
 from gossamer.api.live import Update
-from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.scrape import Url, Urls, Wanted
 from gossamer.api.streams import FOLLOWER, EventStream
 from gossamer.api.tenant import Tenant

@@ -13,10 +13,10 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
 from gossamer.api.caller import Access, Caller
-from gossamer.api.codes import declared
+from gossamer.api.dependencies import GivenParts, Parts
+from gossamer.api.error_codes import declared
 from gossamer.api.guarded import Guarded
 from gossamer.api.live import Live, TooSlow, Update
-from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import Limited, of_user_error, problem
 from gossamer.errors import GossamerError, UserError
 from gossamer.model.account import Right

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from gossamer.api import cursors
 from gossamer.api.caller import Admin, Reader, Submitter
-from gossamer.api.codes import declared
+from gossamer.api.error_codes import declared
 from gossamer.api.guarded import Guarded
 from gossamer.model.fields import Strict
 from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint, EndpointState, EventType

@@ -17,7 +17,7 @@ from gossamer.billing.bill import (
 from gossamer.intake.limits import OPTIONS
 from gossamer.model.money import MEGABYTE, MICROS, Amount, dollars, shown
 from gossamer.model.rungs import label_of
-from gossamer.questions.costs import Costs
+from gossamer.questions.jobs import Costs
 
 
 def status_lines(costs: Costs) -> list[str]:

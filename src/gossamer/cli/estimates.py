@@ -17,7 +17,7 @@ from gossamer.model.ladders import Mode
 from gossamer.model.money import MICROS, Cap, dollars, shown
 from gossamer.model.rungs import RUNGS, provider_of, provider_title
 from gossamer.model.states import JobState
-from gossamer.questions.costs import Ended
+from gossamer.questions.jobs import Ended
 from gossamer.questions.submitting import House, Walk
 from gossamer.recipes.base import Recipe
 

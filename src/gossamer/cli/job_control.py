@@ -15,8 +15,7 @@ from gossamer.model.job import JobRequest
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
 from gossamer.questions import jobs
-from gossamer.questions.jobs import Standing
-from gossamer.questions.status import ended
+from gossamer.questions.jobs import Standing, ended
 from gossamer.questions.submitting import house_rules
 from gossamer.recipes.base import Given
 from gossamer.recipes.registry import RECIPES

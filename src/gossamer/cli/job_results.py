@@ -22,8 +22,7 @@ from gossamer.exports.paging import Where
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
-from gossamer.questions.conditions import Conditions
-from gossamer.questions.found import Failures, Lines, Results, failures, results
+from gossamer.questions.found import Conditions, Failures, Lines, Results, failures, results
 from gossamer.recipes.base import Column, Nouns, Recipe, Screen, ScreenColumn, plural_form
 from gossamer.recipes.registry import RECIPES
 from gossamer.recipes.tables import BY_HAND

@@ -23,7 +23,7 @@ from gossamer.model.money import dollars
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.questions import jobs
 from gossamer.questions.history import pages
-from gossamer.questions.status import status
+from gossamer.questions.jobs import status
 from gossamer.recipes.registry import RECIPES
 from gossamer.retention.service import Outlook
 from gossamer.store.history import PageHistory

@@ -18,7 +18,7 @@ from gossamer.history.manners import DomainManners
 from gossamer.intake.targets import read_exclusions
 from gossamer.model.ids import short
 from gossamer.model.trouble import in_general
-from gossamer.questions.costs import Costs
+from gossamer.questions.jobs import Costs
 from gossamer.questions.proofs import Summary, summary
 from gossamer.recipes.overview import Overview, ScreenSummary, ScreenTable, SummaryAnswer
 

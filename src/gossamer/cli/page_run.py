@@ -23,7 +23,7 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest
 from gossamer.model.registry import resolve
 from gossamer.model.states import JobState, PageState
-from gossamer.questions.pages import scraped
+from gossamer.questions.found import scraped
 from gossamer.questions.submitting import house_rules
 from gossamer.recipes.base import Recipe, typed_params
 

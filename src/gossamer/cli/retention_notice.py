@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import typer
 
-from gossamer.questions.kept import date
+from gossamer.questions.view import date
 from gossamer.retention.service import Outlook
 
 __all__ = ["as_json", "date", "print_deletion_date", "print_kept_until"]

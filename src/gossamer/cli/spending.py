@@ -19,7 +19,7 @@ from gossamer.model.job import Job
 from gossamer.model.money import ACCOUNT, MICROS, NOTHING, Amount, Budget, BudgetKey, Cap, Price, Scope, dollars, shown
 from gossamer.model.rungs import provider_title, providers
 from gossamer.questions.found import spent
-from gossamer.questions.spending import Spending, spending
+from gossamer.questions.system import Spending, spending
 from gossamer.recipes.tables import COSTS
 from gossamer.store.charges import Expense
 

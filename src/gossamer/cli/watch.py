@@ -15,8 +15,7 @@ from gossamer.cli.screen import choose_screen
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
 from gossamer.questions import jobs
-from gossamer.questions.jobs import Standing
-from gossamer.questions.status import ended
+from gossamer.questions.jobs import Standing, ended
 
 # Seconds that a background runner may take to start, or another one to take over.
 _PATIENCE = 3.0

@@ -6,10 +6,7 @@ from uuid import UUID
 
 from gossamer.model.export import Export
 from gossamer.model.job import Job
-from gossamer.questions import kept
-from gossamer.questions.known import recipe_of
-from gossamer.questions.limits import Text
-from gossamer.questions.view import View
+from gossamer.questions.view import Text, View, recipe_of, refuse_gone, schedule_if_completed
 from gossamer.retention.service import Outlook
 from gossamer.store import counters, exports
 
@@ -45,14 +42,14 @@ class Exportable:
 
 async def exportable(view: View, job: Text, since: Text = "", *, any_recipe: bool = False) -> Exportable:
     found, database = await view.job(job)
-    await kept.refuse_gone(view, database, found)
+    await refuse_gone(view, database, found)
     if not any_recipe:
         recipe_of(view.recipes, found)
     earlier = None
     if since:
         earlier, its_database = await view.job(since)
-        await kept.refuse_gone(view, its_database, earlier)
-    return Exportable(found, earlier, await kept.end(view, database, found))
+        await refuse_gone(view, its_database, earlier)
+    return Exportable(found, earlier, await schedule_if_completed(view, database, found))
 
 
 async def files(view: View, job: Text, ids: list[UUID] | None = None) -> Files:
@@ -67,7 +64,7 @@ async def files(view: View, job: Text, ids: list[UUID] | None = None) -> Files:
         found,
         tuple([await _file(view, one) for one in made]),
         view.now,
-        await kept.end(view, database, found),
+        await schedule_if_completed(view, database, found),
         progress.records,
         await view.runner(),
     )

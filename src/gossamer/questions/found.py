@@ -1,28 +1,88 @@
 """Questions about what a job has found, and where it failed."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from shlex import quote
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from gossamer.db.database import Database
+from gossamer.errors import UserError
 from gossamer.exports.orders import table_named
 from gossamer.exports.paging import Page, Where, read_page
+from gossamer.intake.domain import Refusal, clean, read_domain
+from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import FOR_PEOPLE
-from gossamer.questions import kept
-from gossamer.questions.conditions import Conditions
-from gossamer.questions.costs import Costs, read_costs
-from gossamer.questions.known import recipe_of
-from gossamer.questions.limits import Few, Many, Place, Text
-from gossamer.questions.view import View
-from gossamer.recipes.base import Asked, Column, Line, Table
+from gossamer.model.url import site_of
+from gossamer.questions.jobs import Costs, read_costs
+from gossamer.questions.view import Few, Many, Place, Text, View, recipe_of, refuse_gone
+from gossamer.recipes.base import Asked, Column, Line, Recipe, Table, plural_form
+from gossamer.recipes.page_results import as_object, kind_of, read_results, with_files
+from gossamer.recipes.registry import all_conditions
 from gossamer.recipes.tables import COSTS, ERRORS, by_cost
 from gossamer.store import counters, sites
 from gossamer.store.sites import SiteSummary
 
 _MOST_COUNTED = 10_000  # results that are read to say how many there are
+
+
+Addresses = Annotated[list[Annotated[str, Field(max_length=8_000)]], Field(max_length=200)]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    domain: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)  # as they were typed, by column
+    switches: tuple[str, ...] = ()  # columns whose other option was given
+
+    def where(self, job: Job, recipe: Recipe) -> Where:
+        """The same for a job; refused if it cannot have such a row."""
+        known = {one.column: one for one in (recipe.screen.conditions if recipe.screen else ())}
+        given = {column: text for column, text in self.values.items() if text}
+        if any(column not in known for column in (*given, *self.switches)):
+            raise _refused(job, recipe)
+        for column in self.switches:
+            flag, value, _ = known[column].switch or ("", "", "")
+            if column in given:
+                raise UserError("usage", f"{flag} is --{column} {value}.", hint="Give one of them.")
+            given[column] = value
+        return Where(self.site(), {column: known[column].check(job, text) for column, text in given.items()})
+
+    def options(self, recipe: Recipe) -> str:
+        """Return the command-line options that repeat these conditions."""
+        said = {"domain": self.domain, **self.values}
+        options = "".join(f" --{name} {quote(value)}" for name, value in said.items() if value)
+        conditions = recipe.screen.conditions if recipe.screen else ()
+        switched = (one.switch[0] for one in conditions if one.switch and one.column in self.switches)
+        return options + "".join(f" {flag}" for flag in switched)
+
+    def site(self) -> str:
+        if not self.domain:
+            return ""
+        domain = read_domain(clean(self.domain))
+        if isinstance(domain, Refusal):
+            raise UserError(
+                "results.domain",
+                f"{self.domain!r} is not a domain: it {domain.why}.",
+                hint="For example --domain example.com.",
+            )
+        return site_of(domain.host)
+
+
+def _refused(job: Job, recipe: Recipe) -> UserError:
+    own = {one.column for one in (recipe.screen.conditions if recipe.screen else ())}
+    others = [one for one in all_conditions() if one.column not in own]
+    flags = [f"--{one.column}" for one in others] + [one.switch[0] for one in others if one.switch]
+    return UserError(
+        "results.recipe",
+        f"Job {short(job.id)} is of the recipe {job.recipe}, whose results have "
+        f"{' and '.join(f'no {plural_form(one.column)}' for one in others)}.",
+        hint=f"Leave out {' and '.join(part for part in (', '.join(flags[:-1]), flags[-1]) if part)}.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +131,7 @@ async def results(
 ) -> Results:
     """A page of them; with all columns if they are wanted `whole`, else with those a terminal shows."""
     found, database = await view.job(job)
-    await kept.refuse_gone(view, database, found)
+    await refuse_gone(view, database, found)
     recipe = recipe_of(view.recipes, found)
     table, last = recipe.tables[0], recipe.screen.last if recipe.screen else ""
     progress = await database.read(counters.progress, found.id)
@@ -94,7 +154,7 @@ def _only(page: Page, names: Collection[str]) -> Page:
 async def failures(view: View, job: Text, limit: Many, *, by_hand: bool = False) -> Failures:
     """With `by_hand`, only domains that want something of a person: a login, a CAPTCHA."""
     found, database = await view.job(job)
-    await kept.refuse_gone(view, database, found)
+    await refuse_gone(view, database, found)
     progress = await database.read(counters.progress, found.id)
     if found.extent.in_pages:
         errors = table_named(ERRORS.name, found.recipe)
@@ -106,7 +166,7 @@ async def failures(view: View, job: Text, limit: Many, *, by_hand: bool = False)
 
 async def spent(view: View, job: Text, limit: Many) -> Spent:
     found, database = await view.job(job)
-    await kept.refuse_gone(view, database, found)
+    await refuse_gone(view, database, found)
     lines = [line async for some in COSTS.lines(database, Asked(found, COSTS.columns)) for line in some]
     dearest = [list(line) for line in sorted(lines, key=by_cost)[:limit]]
     progress = await database.read(counters.progress, found.id)
@@ -127,3 +187,11 @@ async def _some(table: Table, database: Database, asked: Asked, before: int, mos
 
 def _names(columns: tuple[Column, ...]) -> tuple[str, ...]:
     return tuple(column.name for column in columns)
+
+
+async def scraped(view: View, job: Text, urls: Addresses) -> list[dict[str, Any]]:
+    """In the order of the addresses, each as JSON has it, with what is in files."""
+    found, database = await view.job(job)
+    files = view.page_files()
+    some = await read_results(database, found.id, kind_of(found.recipe), urls)
+    return [as_object(await with_files(files, found.id, page)) for page in some]

@@ -18,10 +18,7 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import PageState
 from gossamer.model.url import site_of, site_of_url, spellings_of, url_key
-from gossamer.questions import kept
-from gossamer.questions.known import policy_of, recipe_of
-from gossamer.questions.limits import Few, Many, Text
-from gossamer.questions.view import View
+from gossamer.questions.view import Few, Many, Text, View, policy_of, recipe_of, refuse_gone
 from gossamer.store import events, jobs, sites
 from gossamer.store import history as rows
 from gossamer.store.events import Line
@@ -57,7 +54,7 @@ class Explained:
 async def pages(view: View, job: Text, state: PageState | None, site: Text, after: Key, limit: Few) -> Pages:
     """Those after a place in the job, in the order of their keys: those of a domain lie together."""
     found, database = await view.job(job)
-    await kept.refuse_gone(view, database, found)
+    await refuse_gone(view, database, found)
     known = await _site_history(database, found, site) if site else None
     some = await database.read(rows.pages_by_key, found.id, bytes.fromhex(after), limit, state=state, site=known)
     return Pages(found, known.host if known else "", tuple(some))
@@ -144,6 +141,6 @@ async def explained(view: View, url: Text, job: Text) -> Explained:
             hint="Give one such as https://shop.example/about or shop.example/about.",
         )
     found, database = await view.job(job or await view.of_owner(partial(_knowing, urls=urls)))
-    await kept.refuse_gone(view, database, found)
+    await refuse_gone(view, database, found)
     kinds = [kind.name for kind in recipe_of(view.recipes, found).kinds]
     return Explained(found, await explain(database, found, policy_of(view.recipes, found), kinds, url, urls))

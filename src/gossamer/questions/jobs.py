@@ -3,17 +3,24 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from gossamer.billing.bill import Bill, read_bill
+from gossamer.billing.prices import PriceList
+from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.intake.submit import request_again
-from gossamer.model.job import Job, JobRequest, Progress
-from gossamer.model.money import NOTHING, Amount
+from gossamer.model.alert import Alert
+from gossamer.model.job import Checkpoint, Estimate, Job, JobRequest, Progress
+from gossamer.model.money import NOTHING, Amount, Budget
 from gossamer.model.states import JobState, SiteState
-from gossamer.questions.limits import Few, Many, Text
-from gossamer.questions.view import View
+from gossamer.model.trouble import Reason
+from gossamer.questions.view import Few, Many, Text, View, deletion_schedule
 from gossamer.recipes.registry import is_listed
 from gossamer.retention import queries as retention_queries
-from gossamer.store import account_jobs, budgets, counters, jobs, reservations, sites, visits
+from gossamer.retention.service import Outlook
+from gossamer.store import account_jobs, alerts, budgets, counters, estimates, jobs, reservations, sites, visits
 from gossamer.store.sites import SiteSummary
+
+_FAILED_SHOWN = 1_000  # failed domains of a status
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,36 @@ class Listing:
 class Sites:
     progress: Progress
     sites: tuple[SiteSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    budget: Budget
+    bill: Bill
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Summary of a job that is no longer followed."""
+
+    job: Job
+    progress: Progress
+    reasons: tuple[tuple[Reason, int], ...]  # why domains failed, most frequent first
+    costs: Costs
+    estimate: Estimate | None  # what it was said to cost
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """All data of a status report."""
+
+    now: datetime
+    runner: int | None
+    ended: Ended
+    failed: tuple[SiteSummary, ...]
+    alerts: tuple[Alert, ...]
+    checkpoint: Checkpoint | None
+    outlook: Outlook | None
 
 
 async def find(view: View, job: Text) -> Job:
@@ -120,3 +157,42 @@ async def domains(view: View, job: Text, state: SiteState | None, limit: Many) -
     found, database = await view.job(job)
     summaries = await database.read(sites.summaries, found.id, state, limit=limit)
     return Sites(await database.read(counters.progress, found.id), tuple(summaries))
+
+
+def read_costs(tx: Tx, job: Job, progress: Progress, prices: PriceList) -> Costs:
+    return Costs(budgets.of_job(tx, job.id), read_bill(tx, job, prices, progress))
+
+
+def read_ended(tx: Tx, job: Job, prices: PriceList) -> Ended:
+    progress = counters.progress(tx, job.id)
+    return Ended(
+        job,
+        progress,
+        tuple(sites.failure_reasons(tx, job.id)),
+        read_costs(tx, job, progress, prices),
+        estimates.of_job(tx, job.id),
+    )
+
+
+async def ended(view: View, job: Text) -> Ended:
+    """For last words."""
+    found, database = await view.job(job)
+    return await _ended(view, database, found)
+
+
+async def _ended(view: View, database: Database, job: Job) -> Ended:
+    found = await database.read(read_ended, job, view.prices)
+    return replace(found, progress=await view.ahead(database, job, found.progress))
+
+
+async def status(view: View, job: Text) -> Status:
+    found, database = await view.job(job)
+    return Status(
+        view.now,
+        await view.runner(),
+        await _ended(view, database, found),
+        tuple(await database.read(sites.summaries, found.id, SiteState.FAILED, limit=_FAILED_SHOWN)),
+        tuple(await database.read(alerts.of_job, found.id)),
+        await database.read(counters.last, found.id),
+        await deletion_schedule(view, database, found),
+    )

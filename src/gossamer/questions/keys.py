@@ -8,8 +8,7 @@ from gossamer.accounts import service as account_service
 from gossamer.errors import UserError
 from gossamer.intake.typed_id import SHORTEST
 from gossamer.model.account import ApiKey, Right
-from gossamer.questions.limits import Text
-from gossamer.questions.view import View
+from gossamer.questions.view import Text, View
 
 
 @dataclass(frozen=True, slots=True)

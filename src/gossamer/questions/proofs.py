@@ -12,10 +12,7 @@ from gossamer.history.politeness import prove_politeness
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Budget
-from gossamer.questions import kept
-from gossamer.questions.known import recipe_of
-from gossamer.questions.limits import Text
-from gossamer.questions.view import View
+from gossamer.questions.view import Text, View, recipe_of, refuse_gone
 from gossamer.recipes.base import Asked
 from gossamer.recipes.overview import Overview, PageSummary, ScreenSummary, SummaryAnswer
 from gossamer.store import budgets
@@ -53,7 +50,7 @@ async def audited(view: View, job: Text) -> Audited:
 async def politeness(view: View, job: Text) -> Politeness:
     """Return how politely each domain of a job was crawled, worst first."""
     found, database = await view.job(job)
-    await kept.refuse_gone(view, database, found)
+    await refuse_gone(view, database, found)
     return Politeness(found, tuple(await _manners(view, database, found)))
 
 
@@ -67,7 +64,7 @@ async def summary(
 ) -> Summary:
     """A whole job at a glance, compared with an earlier one if that is named; `client` is whom it is for, by name."""
     found, database = await view.job(job)
-    await kept.refuse_gone(view, database, found)
+    await refuse_gone(view, database, found)
     recipe = recipe_of(view.recipes, found)
     if recipe.survey is None:
         raise UserError(
@@ -79,7 +76,7 @@ async def summary(
     earlier = None
     if since:
         earlier, its_database = await view.job(since)
-        await kept.refuse_gone(view, its_database, earlier)
+        await refuse_gone(view, its_database, earlier)
     asked = Asked(found, (), since=earlier, excluded=frozenset(excluded), prices=view.prices if costs else None)
     survey = recipe.survey(database, asked)
     overview = await survey.read()

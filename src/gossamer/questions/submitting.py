@@ -16,8 +16,7 @@ from gossamer.model.job import CrawlPolicy, Probed, Target
 from gossamer.model.ladders import Mode, ladder_of
 from gossamer.model.money import Scope
 from gossamer.model.rungs import RUNGS
-from gossamer.questions.limits import Many
-from gossamer.questions.view import View
+from gossamer.questions.view import Many, View
 
 Texts = Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=MAX_TARGETS, fail_fast=True)]
 

@@ -1,27 +1,36 @@
 """Questions about the whole house, and orders for it: both are the operator's."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from uuid import UUID
 
+from gossamer.app import App, provider_desk, provider_rungs
+from gossamer.billing.prices import PriceList
 from gossamer.db import health as rows
 from gossamer.db import schema
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.health import Server
 from gossamer.db.schema import revision
+from gossamer.db.transactions import Tx
+from gossamer.fetch.providers import Account, Unread
+from gossamer.gate.local import MemoryPlaces
 from gossamer.intake import control as intake
 from gossamer.model.alert import Alert
 from gossamer.model.ids import short
-from gossamer.model.rungs import FLARESOLVERR, Experience
+from gossamer.model.job import Job
+from gossamer.model.money import Amount, Budget, Cap, Scope
+from gossamer.model.rungs import FLARESOLVERR, Experience, provider_of
 from gossamer.model.states import JobState
 from gossamer.model.worker import Worker
-from gossamer.questions.limits import Few, Text
-from gossamer.questions.view import View
+from gossamer.questions.view import Few, Text, View
 from gossamer.retention.files import FileSweeper
 from gossamer.retention.service import Outlook, Retainer, RetentionReport
 from gossamer.store import alerts as alert_rows
-from gossamer.store import dead_letters, jobs, pace, queue, rung_stats
+from gossamer.store import budgets, charges, dead_letters, jobs, pace, queue, rung_stats
 from gossamer.store import workers as worker_rows
+from gossamer.store.charges import Expense
 from gossamer.store.dead_letters import DeadLetter
 from gossamer.store.pace import Done
 from gossamer.store.queue import BackgroundLine, QueueLine
@@ -177,3 +186,66 @@ async def tidy(view: View) -> Tidied:
             rows=done.rows + more.rows,
         )
     return Tidied(done, await FileSweeper(app.database, app.export_store(), app.page_files()).remove_now())
+
+
+_LONGEST = 12.0  # seconds for the books of all providers together
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    day: date
+    today: Budget  # of the whole system
+    month: Mapping[str, Budget]  # of each account
+    providers_today: Mapping[str, Expense]
+    providers_month: Mapping[str, Expense]
+    by_job: tuple[tuple[Job | None, UUID, Amount], ...]  # of this month, the dearest first
+    caps: Mapping[Scope, Cap]
+    prices: PriceList
+    credit_usd: float
+    books: Mapping[str, Account | str]  # of providers, or why they cannot be read
+
+
+async def spending(view: View, *, ask: bool = True) -> Spending:
+    """Return the current spending. With `ask`, the balances are requested from the providers."""
+    app = view.house()
+    return await app.database.read(_spending, app, await _read_books(app) if ask else {})
+
+
+def _spending(tx: Tx, app: App, books: Mapping[str, Account | str]) -> Spending:
+    day = tx.now.date()
+    today, month = budgets.today(tx)
+    first = day.replace(day=1)
+    spent = sorted(charges.by_job(tx, first, day).items(), key=lambda one: (-one[1].micros, one[0]))
+    return Spending(
+        day,
+        today,
+        month,
+        charges.by_provider(tx, day, day),
+        charges.by_provider(tx, first, day),
+        tuple((jobs.get(tx, job_id), job_id, amount) for job_id, amount in spent),
+        app.caps,
+        app.prices,
+        app.settings.credit_usd,
+        books,
+    )
+
+
+async def _read_books(app: App) -> dict[str, Account | str]:
+    """Query, concurrently, the accounts of all configured providers that offer one."""
+    names = list(dict.fromkeys(provider_of(rung) for rung in provider_rungs(app.settings)))
+    if not names:
+        return {}
+    # No page is fetched, so no place is taken that others would have to know of.
+    desk = provider_desk(app.settings, app.clock, MemoryPlaces(app.clock), "accounts")
+
+    async def ask(name: str) -> Account | str | None:
+        try:
+            async with asyncio.timeout(_LONGEST):
+                return await desk.read_books(name)
+        except Unread as error:
+            return str(error)
+        except TimeoutError:
+            return f"No answer in {_LONGEST:g} s"
+
+    told = await asyncio.gather(*map(ask, names))
+    return {name: one for name, one in zip(names, told, strict=True) if one is not None}

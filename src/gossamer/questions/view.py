@@ -8,7 +8,9 @@ operator, who may see everything.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from pydantic import Field, ValidationError
 
 from gossamer.accounts import queries as account_queries
 from gossamer.app import App
@@ -20,10 +22,15 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake.control import find_job
 from gossamer.model.account import DEFAULT, ApiKey, Right
-from gossamer.model.job import Job, Progress
+from gossamer.model.fields import sentence_of
+from gossamer.model.ids import short
+from gossamer.model.job import CrawlPolicy, Job, Progress
 from gossamer.model.money import Cap, Scope
+from gossamer.model.states import OVER, JobState
 from gossamer.recipes.base import Recipe
+from gossamer.retention import queries as retention_queries
 from gossamer.retention.classes import Terms
+from gossamer.retention.service import NextStep, Outlook, look_ahead
 from gossamer.settings import Settings
 from gossamer.store.account_jobs import AccountScopedDatabase
 
@@ -33,7 +40,16 @@ if TYPE_CHECKING:
     from gossamer.intake.estimate import Asked, Forecast
     from gossamer.model.job import Probed, Target
 
+
+Few = Annotated[int, Field(ge=1, le=10_000)]
+Many = Annotated[int, Field(ge=1, le=50_000)]
+Place = Annotated[int, Field(ge=1, le=1_000_000)]  # the number of a page
+Text = Annotated[str, Field(max_length=2_000, pattern=r"^[^\x00]*$")]  # what a database can look for
+
 T = TypeVar("T")
+
+
+_HINT = "Use the program that created it. 'gossamer job status', 'pages', 'history' and 'audit' work here too."
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +208,70 @@ def _may_not(asker: Asker, right: Right) -> UserError:
         f"This key may {asker.right}, and this takes one that may {right}.",
         hint="Use another key, or have one made with that scope.",
     )
+
+
+def recipe_of(recipes: Mapping[str, Recipe], job: Job) -> Recipe:
+    found = recipes.get(job.recipe)
+    if found is None:
+        raise UserError(
+            "job.recipe",
+            f"Job {short(job.id)} is of the recipe {job.recipe!r}, which this program does not know.",
+            hint=_HINT,
+        )
+    return found
+
+
+def policy_of(recipes: Mapping[str, Recipe], job: Job) -> CrawlPolicy:
+    """Return the crawl rules of a job, from the parameters it was created with."""
+    recipe = recipe_of(recipes, job)
+    try:
+        return recipe.bind(recipe.params.model_validate(job.params)).policy()
+    except ValidationError as error:
+        what = "; ".join(f"{'.'.join(map(str, one['loc']))}: {sentence_of(one)}" for one in error.errors())
+        raise UserError(
+            "job.unusable", f"The parameters of job {short(job.id)} mean nothing to this program ({what}).", hint=_HINT
+        ) from error
+
+
+def date(at: datetime) -> str:
+    return f"{at.astimezone():%Y-%m-%d}"
+
+
+async def refuse_gone(view: View, database: Database, job: Job) -> None:
+    """Raise an error that says since when, if the job's results are hidden or deleted."""
+    identifier = short(job.id)
+    if job.state is JobState.ARCHIVED:
+        at = await database.read(retention_queries.deleted_at, job.id)
+        raise UserError(
+            "results.deleted",
+            f"The results of job {identifier} were deleted{f' on {date(at)}' if at else ''}.",
+            hint="To have them again, run the job anew with 'gossamer job run'.",
+        )
+    kept = await database.read(retention_queries.kept_job, job.id)
+    if kept is None or kept.hidden_at is None:
+        return
+    ahead = look_ahead(kept, view.terms, view.now)
+    if ahead.step is NextStep.SHOW:
+        return
+    back = f"'gossamer job resume {identifier}' brings them back."
+    if job.state is JobState.COMPLETED:
+        back = "To have them back, raise GOSSAMER_RETENTION and run 'gossamer system retention --run'."
+    raise UserError(
+        "results.hidden",
+        f"The results of job {identifier} are hidden since {date(kept.hidden_at)} "
+        f"and will be deleted on {date(ahead.deletes_at)}.",
+        hint=back,
+    )
+
+
+async def deletion_schedule(view: View, database: Database, job: Job) -> Outlook | None:
+    """Return the schedule for deleting the job's results; None while it may find more."""
+    if job.state not in OVER:
+        return None
+    kept = await database.read(retention_queries.kept_job, job.id)
+    return look_ahead(kept, view.terms, view.now) if kept else None
+
+
+async def schedule_if_completed(view: View, database: Database, job: Job) -> Outlook | None:
+    """Return when a completed job's results are hidden and deleted; None for other jobs."""
+    return await deletion_schedule(view, database, job) if job.state is JobState.COMPLETED else None

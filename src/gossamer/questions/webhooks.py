@@ -13,8 +13,7 @@ from gossamer.errors import UserError
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id
 from gossamer.model.account import Right
 from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint
-from gossamer.questions.limits import Few, Text
-from gossamer.questions.view import View
+from gossamer.questions.view import Few, Text, View
 from gossamer.webhooks import queries as webhook_queries
 from gossamer.webhooks import service as webhook_service
 

@@ -1,10 +1,11 @@
-"""`/firecrawl/v2/*`: pages, batches and crawls, as programs written for Firecrawl ask for them.
+"""The endpoints `/firecrawl/v2/*`: pages, batches, crawls and maps, for programs written for Firecrawl.
 
-The same endpoints are at `/v2/*`, since their Python client drops the path of the address it is given.
+The same endpoints are at `/v2/*`, because Firecrawl's Python client drops the path of its base address.
 """
 
+import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -15,12 +16,12 @@ from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Reader, Spender, Submitter
-from gossamer.api.dialects import fire_documents as shapes
-from gossamer.api.dialects.fire_map import MapAnswer, MapBody, map_site
-from gossamer.api.dialects.fire_options import FORMATS, BatchBody, CrawlBody, ScrapeBody, pattern_of
-from gossamer.api.dialects.route import sentence, speaking
-from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.scrape import problem_of, read_page
+from gossamer.api.dependencies import GivenParts, Parts
+from gossamer.api.dialects import fire_shapes as shapes
+from gossamer.api.dialects import sentence, speaking
+from gossamer.api.dialects.fire_shapes import FORMATS, BatchBody, CrawlBody, ScrapeBody, pattern_of, refuse_unavailable
+from gossamer.api.scrape import Wanted, problem_of, read_page
+from gossamer.api.sitemap_jobs import pages_of_sitemap
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
 from gossamer.intake.addresses import AddressList, read_address, read_addresses
@@ -29,13 +30,14 @@ from gossamer.intake.submit import LONGEST_KEY
 from gossamer.model.job import Job, JobRequest
 from gossamer.model.states import OVER, PageState
 from gossamer.model.trouble import Reason
+from gossamer.model.url import domain_of, normalise, origin_of, site_of_url
 from gossamer.store.given_pages import ScrapedPage
 
-BATCH, CRAWL = "firecrawl-batch", "firecrawl-crawl"
-_AT_ONCE = 100  # documents of one answer,
-_MOST_BYTES = 10_000_000  # which are not larger than that together, but for the last of them
+BATCH, CRAWL, MAP = "firecrawl-batch", "firecrawl-crawl", "firecrawl-map"
+_AT_ONCE = 100  # documents in one answer
+_MOST_BYTES = 10_000_000  # of the documents in one answer; the last one may exceed it
 _MOST_ERRORS = 1_000
-_WITHOUT_LIMIT = 1_000_000_000  # their clients want a number
+_WITHOUT_LIMIT = 1_000_000_000  # Firecrawl's clients expect a number
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": shapes.Refusal, "description": "An error."}
@@ -52,7 +54,7 @@ TheirKey = Annotated[str | None, Header(alias="x-idempotency-key", max_length=LO
 
 @router.post("/scrape", response_model=shapes.ScrapeAnswer, responses=_ERRORS, summary="Scrape a page")
 async def scrape(body: ScrapeBody, tenant: Spender, parts: GivenParts) -> Response | shapes.ScrapeAnswer:
-    """Waits for the page up to `timeout`, and then gives it up. One that answers 404 is a document without content."""
+    """Wait for the page for up to `timeout`, then cancel it. A page that answers 404 is a document without content."""
     until = time.monotonic() + body.timeout / 1_000
     listed = read_addresses([body.url])
     wanted = body.wanted(parts.app.rungs)
@@ -83,10 +85,80 @@ def _refusal(status: int, error: str, code: str) -> Response:
     return JsonAnswer(shapes.Refusal(error=error, code=code).model_dump(), status)
 
 
-@router.post("/map", response_model=MapAnswer, responses=_ERRORS, summary="The addresses of a site")
-async def addresses(body: MapBody, tenant: Spender, parts: GivenParts) -> MapAnswer:
-    """Those its sitemap lists, and those the page links to; each page and file that is read for it costs as ever."""
-    return await map_site(body, tenant, parts)
+@router.post("/map", response_model=shapes.MapAnswer, responses=_ERRORS, summary="The addresses of a site")
+async def addresses(body: shapes.MapBody, tenant: Spender, parts: GivenParts) -> shapes.MapAnswer:
+    """List the addresses of a site, from its sitemap and from the links of the page.
+
+    Each page and sitemap file that is read costs as usual. If the site does not answer within `timeout`, only its
+    address is returned.
+    """
+    refuse_unavailable(body.model_extra or {})
+    listed = read_addresses([body.url])
+    found = _Found(listed.urls[0], body)
+    found.take([{"url": listed.urls[0]}])
+    until = time.monotonic() + body.timeout / 1_000
+    if body.sitemap != "only":
+        found.take(await _links(tenant, parts, listed, until))
+    if body.sitemap != "skip" and not found.is_full:
+        # After the timeout its jobs continue; only this answer is without what they read.
+        try:
+            async with asyncio.timeout(max(0.0, until - time.monotonic())):
+                address = f"{origin_of(listed.urls[0])}/sitemap.xml"
+                found.take({"url": url} for url in await pages_of_sitemap(tenant, parts, address, 2 * body.limit))
+        except TimeoutError:
+            pass
+    return shapes.MapAnswer(links=found.links)
+
+
+async def _links(tenant: Tenant, parts: Parts, listed: AddressList, until: float) -> list[Mapping[str, Any]]:
+    wanted = Wanted(formats=["links", "metadata"]).request(listed, parts, "", None)
+    job, page = await read_page(tenant, parts, wanted, MAP, until)
+    if page is None:
+        await tenant.give_up(job)
+        return []
+    if page.state is not PageState.DONE:
+        return []
+    facts = page.data.get("metadata") or {}
+    itself = {"url": page.data.get("final_url"), "title": facts.get("title"), "description": facts.get("description")}
+    return [itself, *({"url": one["url"], "title": one.get("text")} for one in page.data.get("links") or ())]
+
+
+class _Found:
+    """Addresses of the site, each once, in the order they were found."""
+
+    def __init__(self, url: str, body: shapes.MapBody) -> None:
+        self._site = site_of_url(url)
+        self._body = body
+        self._links: dict[str, shapes.MapLink] = {}
+
+    @property
+    def links(self) -> list[shapes.MapLink]:
+        return list(self._links.values())[: self._body.limit]
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._links) >= self._body.limit
+
+    def take(self, some: Iterable[Mapping[str, Any]]) -> None:
+        for one in some:
+            url = normalise(str(one.get("url") or ""))
+            if url is None or not self._is_wanted(url, str(one.get("title") or "")):
+                continue
+            key = url.partition("?")[0] if self._body.ignore_query else url
+            known = self._links.get(key)
+            if known is None:
+                self._links[key] = shapes.MapLink(
+                    url=key, title=one.get("title") or None, description=one.get("description") or None
+                )
+            elif known.title is None and one.get("title"):
+                known.title, known.description = one["title"], one.get("description") or None
+
+    def _is_wanted(self, url: str, title: str) -> bool:
+        if urlsplit(url).scheme not in ("http", "https"):
+            return False
+        site, search = site_of_url(url), self._body.search.lower()
+        mine = site == self._site or (self._body.include_subdomains and domain_of(site) == domain_of(self._site))
+        return mine and (search in url.lower() or search in title.lower())
 
 
 @router.post("/batch/scrape", response_model=shapes.Started, responses=_ERRORS, summary="Scrape many pages")
@@ -100,7 +172,7 @@ async def batch(
 
 
 def _read(body: BatchBody) -> tuple[list[str], AddressList]:
-    """The addresses that are none, where those are left out, and the others."""
+    """Return the invalid addresses, if these are ignored, and the others."""
     bad = [url for url in body.urls if isinstance(read_address(url), Refusal)] if body.ignore_invalid else []
     unread = set(bad)
     return bad, read_addresses(url for url in body.urls if url not in unread)
@@ -110,7 +182,7 @@ def _read(body: BatchBody) -> tuple[list[str], AddressList]:
 async def crawl(
     body: CrawlBody, request: Request, tenant: Spender, parts: GivenParts, key: TheirKey = None
 ) -> shapes.Started:
-    """Reads the site from this address on, what lies below it, by its links and its sitemap, as politely as ever."""
+    """Crawl the pages below this address, by links and sitemap, as politely as any job."""
     job = (await tenant.submit(_crawl_request(body, parts, key), CRAWL, 1)).job
     return shapes.Started(id=str(job.id), url=_place(request, parts, job))
 
@@ -139,28 +211,20 @@ def _place(request: Request, parts: Parts, job: Job) -> str:
     return parts.link(request, f"{request.url.path}/{job.id}")
 
 
-@router.get("/crawl/active", responses=_ERRORS, summary="Crawls at work")
+@router.get("/crawl/active", responses=_ERRORS, summary="Active crawls")
 async def active(tenant: Reader) -> dict[str, Any]:
     found = [job for job in await tenant.jobs_by(CRAWL, "", 200) if job.state not in OVER]
     shown = [{"id": str(job.id), "teamId": tenant.id, "url": job.name.removeprefix("Crawl of ")} for job in found]
     return {"success": True, "crawls": shown}
 
 
-@router.get("/batch/scrape/{job_id}", responses=_ERRORS, summary="How a batch stands, and its pages")
-async def batch_status(
+# The decorator nearest to the function registers its route first.
+@router.get("/crawl/{job_id}", responses=_ERRORS, summary="Status of a crawl, and its pages")
+@router.get("/batch/scrape/{job_id}", responses=_ERRORS, summary="Status of a batch, and its pages")
+async def job_status(
     job_id: UUID, request: Request, tenant: Reader, parts: GivenParts, skip: Skip = ""
 ) -> shapes.JobAnswer:
-    return await _status(await tenant.job(job_id), request, tenant, parts, skip)
-
-
-@router.get("/crawl/{job_id}", responses=_ERRORS, summary="How a crawl stands, and its pages")
-async def crawl_status(
-    job_id: UUID, request: Request, tenant: Reader, parts: GivenParts, skip: Skip = ""
-) -> shapes.JobAnswer:
-    return await _status(await tenant.job(job_id), request, tenant, parts, skip)
-
-
-async def _status(job: Job, request: Request, tenant: Tenant, parts: Parts, skip: str) -> shapes.JobAnswer:
+    job = await tenant.job(job_id)
     progress, use = await tenant.progress(job), await tenant.use_of(job)
     of = f"firecrawl {job.id}"
     listing = await tenant.scraped_after(job, tenant.cursors.place(of, skip).hex(), _AT_ONCE)
@@ -189,17 +253,10 @@ async def _with_files(tenant: Tenant, job: Job, pages: list[ScrapedPage]) -> Asy
             yield await tenant.with_files(job, page)
 
 
-@router.get("/batch/scrape/{job_id}/errors", responses=_ERRORS, summary="Where a batch failed")
-async def batch_errors(job_id: UUID, tenant: Reader) -> shapes.Errors:
-    return await _errors(tenant, await tenant.job(job_id))
-
-
 @router.get("/crawl/{job_id}/errors", responses=_ERRORS, summary="Where a crawl failed")
-async def crawl_errors(job_id: UUID, tenant: Reader) -> shapes.Errors:
-    return await _errors(tenant, await tenant.job(job_id))
-
-
-async def _errors(tenant: Tenant, job: Job) -> shapes.Errors:
+@router.get("/batch/scrape/{job_id}/errors", responses=_ERRORS, summary="Where a batch failed")
+async def job_errors(job_id: UUID, tenant: Reader) -> shapes.Errors:
+    job = await tenant.job(job_id)
     found = await tenant.failed_pages(job, b"", _MOST_ERRORS)
     failed = list(found.items)
     while found.next and len(failed) < _MOST_ERRORS:
@@ -211,17 +268,9 @@ async def _errors(tenant: Tenant, job: Job) -> shapes.Errors:
     )
 
 
-@router.delete("/batch/scrape/{job_id}", responses=_ERRORS, summary="Cancel a batch")
-async def cancel_batch(job_id: UUID, tenant: Submitter) -> shapes.Cancelled:
-    return await _cancel(tenant, job_id)
-
-
 @router.delete("/crawl/{job_id}", responses=_ERRORS, summary="Cancel a crawl")
-async def cancel_crawl(job_id: UUID, tenant: Submitter) -> shapes.Cancelled:
-    return await _cancel(tenant, job_id)
-
-
-async def _cancel(tenant: Tenant, job_id: UUID) -> shapes.Cancelled:
+@router.delete("/batch/scrape/{job_id}", responses=_ERRORS, summary="Cancel a batch")
+async def cancel(job_id: UUID, tenant: Submitter) -> shapes.Cancelled:
     job = await tenant.job(job_id)
     if job.state in OVER:
         raise UserError("job.state", f"The job is {shapes.status_of(job)} already.", hint="There is nothing to cancel.")
@@ -229,21 +278,21 @@ async def _cancel(tenant: Tenant, job_id: UUID) -> shapes.Cancelled:
     return shapes.Cancelled()
 
 
-@router.get("/team/credit-usage", responses=_ERRORS, summary="What is left")
+@router.get("/team/credit-usage", responses=_ERRORS, summary="Remaining credits")
 async def credit_usage(tenant: Reader) -> dict[str, Any]:
-    """Without a limit of credits `planCredits` is null, and `remainingCredits` a number that is not used up."""
+    """Without a credit limit, `planCredits` is null and `remainingCredits` a very large number."""
     limits, spent = await tenant.quota(), await tenant.spent()
     left = _WITHOUT_LIMIT if limits.credits is None else max(0, limits.credits - spent)
     return {"success": True, "data": {"remainingCredits": left, "planCredits": limits.credits}}
 
 
-@router.get("/concurrency-check", responses=_ERRORS, summary="Jobs at work, and how many may be")
+@router.get("/concurrency-check", responses=_ERRORS, summary="Running jobs and their limit")
 async def concurrency(tenant: Reader) -> dict[str, Any]:
     running, limits = (await tenant.at_work())[0], await tenant.quota()
     return {"success": True, "concurrency": running, "maxConcurrency": limits.running or _WITHOUT_LIMIT}
 
 
-@router.get("/team/queue-status", responses=_ERRORS, summary="Jobs at work and waiting")
+@router.get("/team/queue-status", responses=_ERRORS, summary="Running and queued jobs")
 async def queue_status(tenant: Reader) -> dict[str, Any]:
     running, waiting = await tenant.at_work()
     limits = await tenant.quota()
@@ -258,7 +307,7 @@ async def queue_status(tenant: Reader) -> dict[str, Any]:
 
 
 absent = APIRouter(route_class=SPEAKING, include_in_schema=False)
-"""What Firecrawl has and this server does not, in the shape of all other errors. Asked after all other endpoints."""
+"""Endpoints of Firecrawl that this server does not have: they answer 501. Included after all other routers."""
 
 
 @absent.api_route("/{rest:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])

@@ -15,9 +15,9 @@ from gossamer.recipes.registry import RECIPES, all_conditions
 
 if TYPE_CHECKING:
     from gossamer.cli import export, history, job_audit, job_results, job_show, job_summary, runtime, spending, watch
-    from gossamer.questions import conditions
+    from gossamer.questions import found
 else:
-    conditions = lazy_module("gossamer.questions.conditions")
+    found = lazy_module("gossamer.questions.found")
     export = lazy_module("gossamer.cli.export")
     history = lazy_module("gossamer.cli.history")
     job_audit = lazy_module("gossamer.cli.job_audit")
@@ -176,7 +176,7 @@ def _results() -> Callable[..., None]:
     def results(*, job: str, domain: str, limit: int, page: int, as_json: bool, **typed: Any) -> None:
         values = {one.column: typed[one.column] for one in all_conditions()}
         switched = tuple(one.column for flag, one in switches.items() if typed[_name_of(flag)])
-        wanted = conditions.Conditions(domain, values, switched)
+        wanted = found.Conditions(domain, values, switched)
         runtime.run(lambda home: job_results.show_results(home, job, wanted, page, limit, as_json=as_json))
 
     return with_parameters(

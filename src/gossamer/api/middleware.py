@@ -48,7 +48,7 @@ _PATIENCE = timedelta(seconds=5)  # with a database that is away: whoever asked 
 _ALWAYS = ("/api/health", "/api/ready")  # answered while the server is being stopped, too
 
 
-class Wire:
+class RequestMiddleware:
     def __init__(
         self,
         app: ASGIApp,

@@ -35,7 +35,7 @@ class _Answer:
     at: float
 
 
-class Remembered:
+class StaleCache:
     """The memory of one server."""
 
     def __init__(self, is_away: Callable[[], bool], clock: Callable[[], float] = time.time) -> None:

@@ -1,18 +1,20 @@
 """Objects that endpoints share: made once at the start of the server, and passed to each request."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, TypeVar
+from weakref import WeakValueDictionary
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from gossamer.accounts.tokens import Signer
 from gossamer.api.development import Development
-from gossamer.api.heavy import Heavy, Turns
 from gossamer.api.limits import Rates
 from gossamer.api.live import Live
-from gossamer.api.remembered import Remembered
+from gossamer.api.stale_cache import StaleCache
 from gossamer.api.vitals import Vitals
 from gossamer.app import App
 from gossamer.crawl.express import Express
@@ -21,7 +23,38 @@ from gossamer.model.account import Quota, credit_prices
 from gossamer.model.export import Export
 from gossamer.recipes.base import Recipe
 
+T = TypeVar("T")
+
+_LIGHT = 300  # entries of a list that are checked at once: about 15 ms
+
 _LISTINGS = 2  # files of sitemaps that are read at a time
+
+
+class Turns:
+    """So many at a time, and of each account one."""
+
+    def __init__(self, most: int) -> None:
+        self._room = asyncio.Semaphore(most)
+        self._accounts: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def of(self, account: str) -> AsyncIterator[None]:
+        mine = self._accounts.setdefault(account, asyncio.Lock())
+        async with mine, self._room:
+            yield
+
+
+class Heavy:
+    """Checks lists: short ones immediately, long ones in a thread."""
+
+    def __init__(self) -> None:
+        self._turns = Turns(1)
+
+    async def run(self, account: str, entries: int, work: Callable[[], T]) -> T:
+        if entries <= _LIGHT:
+            return work()
+        async with self._turns.of(account):
+            return await asyncio.to_thread(work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +64,7 @@ class Parts:
     signer: Signer
     live: Live
     express: Express
-    remembered: Remembered
+    stale_cache: StaleCache
     vitals: Vitals
     development: Development | None = None
     heavy: Heavy = field(default_factory=Heavy)
