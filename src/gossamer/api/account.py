@@ -16,7 +16,7 @@ from gossamer.accounts import passwords, tokens
 from gossamer.accounts import queries as account_queries
 from gossamer.accounts.service import digest_of
 from gossamer.api import views
-from gossamer.api.caller import Access, Admin, Caller, Keyless, Reader
+from gossamer.api.caller import Admin, Caller, KeyAccess, Keyless, Reader
 from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.error_codes import declared
 from gossamer.api.guarded import Guarded, ReadAgain
@@ -35,7 +35,9 @@ class AccountView(BaseModel):
     id: str = Field(examples=["acme"])
     name: str
     month: str = Field(examples=["2026-11"])
-    credits: int | None = Field(description="Account credits of a month; null: no limit. Not what providers charge.")
+    credits: int | None = Field(
+        description="Account credits per month, which are not what providers charge; null: no limit."
+    )
     credits_used: int
     credits_left: int | None
     running_jobs: int
@@ -45,7 +47,7 @@ class AccountView(BaseModel):
 
 
 class Usage(BaseModel):
-    """Per day, or per request with a cursor for the next page."""
+    """Usage per day, or per request with a cursor for the next page."""
 
     days: list[views.DayView] = Field(default_factory=list)
     items: list[views.UseView] = Field(default_factory=list)
@@ -56,7 +58,7 @@ class Usage(BaseModel):
 class NewKey(Strict):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"name": "nightly", "scope": "submit"}})
 
-    name: str = Field(min_length=1, max_length=100, description="What it is for.")
+    name: str = Field(min_length=1, max_length=100, description="Purpose of the key.")
     scope: Right = Field(Right.READ, description="read, submit or admin; each includes the ones before.")
 
 
@@ -64,7 +66,7 @@ class Keys(BaseModel):
     items: list[views.KeyView]
 
 
-class Login(Strict):
+class Credentials(Strict):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"example": {"email": "ann@acme.com", "password": "a long sentence"}}
     )
@@ -81,12 +83,12 @@ class Refresh(Strict):
 
 class Tokens(BaseModel):
     access_token: str
-    refresh_token: str = Field(description="Good for one time. One that comes twice ends the login.")
+    refresh_token: str = Field(description="Valid once. Using it a second time ends the login.")
     token_type: Literal["bearer"] = "bearer"  # noqa: S105 - no password, only a kind
-    expires_in: int = Field(description="Seconds for which the access token is good.")
+    expires_in: int = Field(description="Seconds for which the access token is valid.")
 
 
-@router.get("/account", responses=declared(), summary="The account: limits and what is left")
+@router.get("/account", responses=declared(), summary="Limits and remaining credits of the account")
 async def account(tenant: Reader) -> AccountView:
     found, limits, spent = await tenant.account(), await tenant.quota(), await tenant.spent()
     running, waiting = await tenant.at_work()
@@ -108,7 +110,7 @@ async def account(tenant: Reader) -> AccountView:
     "/usage",
     responses={**declared("usage.span", "request.cursor"), 200: {"content": {"text/csv": {}}}},
     response_model=Usage,
-    summary="What the account has used",
+    summary="Usage of the account",
 )
 async def usage(
     tenant: Reader,
@@ -150,21 +152,21 @@ def _csv(shape: type[BaseModel], rows: list[views.DayView] | list[views.UseView]
     return PlainTextResponse(text.getvalue(), media_type="text/csv")
 
 
-@router.get("/keys", responses=declared(), summary="The keys of the account")
+@router.get("/keys", responses=declared(), summary="List the keys of the account")
 async def list_keys(tenant: Admin) -> Keys:
     return Keys(items=[views.KeyView(**views.key_fields(one)) for one in await tenant.keys()])
 
 
-@router.post("/keys", status_code=201, responses=declared("account.name"), summary="Make a key")
+@router.post("/keys", status_code=201, responses=declared("account.name"), summary="Create a key")
 async def create_key(body: NewKey, tenant: Admin) -> views.NewKeyView:
-    """The key is in this answer, and nowhere else ever after."""
+    """Create a key. It is shown in this answer only."""
     new, kept = await tenant.add_key(body.name, body.scope)
     return views.NewKeyView(**views.key_fields(kept), key=new.text)
 
 
 @router.delete("/keys/{key_id}", responses=declared("key.not_found"), summary="Revoke a key")
 async def revoke_key(key_id: UUID, tenant: Admin) -> views.KeyView:
-    """From now on it is refused, for good."""
+    """Revoke a key permanently."""
     return views.KeyView(**views.key_fields(await tenant.revoke_key(key_id)))
 
 
@@ -174,7 +176,7 @@ async def revoke_key(key_id: UUID, tenant: Admin) -> views.KeyView:
     dependencies=[Depends(Keyless("login", TRIES))],
     summary="Log in",
 )
-async def log_in(body: Login, parts: GivenParts) -> Tokens:
+async def log_in(body: Credentials, parts: GivenParts) -> Tokens:
     found = await parts.app.database.read(account_queries.user_by_email, body.email.strip().lower())
     user, kept = found if found else (None, None)
     if not await asyncio.to_thread(passwords.fits, body.password, kept) or user is None:
@@ -209,8 +211,8 @@ async def refresh(body: Refresh, parts: GivenParts) -> Tokens:
 
 
 @logins.post("/logout", status_code=204, responses=declared(), summary="Log out")
-async def log_out(caller: Annotated[Caller, Depends(Access(Right.READ))], parts: GivenParts) -> Response:
-    """Ends the login: its tokens are refused from now on."""
+async def log_out(caller: Annotated[Caller, Depends(KeyAccess(Right.READ))], parts: GivenParts) -> Response:
+    """End the login: its tokens are refused from now on."""
     if caller.session:
         await parts.app.database.write(account_queries.end_login, caller.session)
     return Response(status_code=204)

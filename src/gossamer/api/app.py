@@ -174,13 +174,13 @@ def _is_fastapi_422(responses: Mapping[str, Any]) -> bool:
 
 
 class Health(BaseModel):
-    status: Literal["ok", "degraded"] = Field(description="ok: the server, its database and the workers are well.")
+    status: Literal["ok", "degraded"] = Field(description="ok: the server, its database and the workers are healthy.")
     live: bool = Field(description="The server answers.")
-    ready: bool = Field(description="It takes requests: it is not being stopped, and has its database.")
+    ready: bool = Field(description="The server accepts requests: it is not stopping, and its database answers.")
     database: str = Field(description="ok, or what is wrong.", examples=["ok"])
     workers: Workers = Field(
-        description="ok; idle where no job is at work; none where work waits and nobody does it; standing still where "
-        "a process holds work and shows no sign of life."
+        description="ok; idle: no job is running; none: jobs wait and no worker is running; standing still: a process "
+        "holds work and has stopped reporting."
     )
     version: str
 
@@ -196,7 +196,7 @@ class Recipes(BaseModel):
     items: list[RecipeView]
 
 
-@router.get("/api/health", responses=only("internal"), summary="Whether the server is alive, and how it does")
+@router.get("/api/health", responses=only("internal"), summary="Health of the server, its database and its workers")
 async def health(request: Request, parts: GivenParts) -> Health:
     """Return at once the state of database and workers at the last check; the database is checked every second.
 
@@ -216,11 +216,9 @@ async def health(request: Request, parts: GivenParts) -> Health:
     )
 
 
-@router.get(
-    "/api/ready", responses=only("database.away", "server.stopping"), summary="Whether the server takes requests"
-)
+@router.get("/api/ready", responses=only("database.away", "server.stopping"), summary="Readiness of the server")
 async def ready(request: Request, parts: GivenParts) -> Response:
-    """503 while it is being stopped, or without its database: send requests elsewhere."""
+    """Answer 503 while the server is stopping or its database is away."""
     again = {"Retry-After": str(AWAY)}
     if request.scope["state"]["stopping"]():
         detail = "The server is being stopped."
@@ -231,7 +229,7 @@ async def ready(request: Request, parts: GivenParts) -> Response:
     return JsonAnswer({"status": "ready"})
 
 
-@router.get("/v1/recipes", responses=declared(), summary="The recipes there are")
+@router.get("/v1/recipes", responses=declared(), summary="List the recipes")
 async def recipes(tenant: Reader, parts: GivenParts) -> Recipes:
     return Recipes(
         items=[

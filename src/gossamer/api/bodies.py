@@ -1,7 +1,7 @@
-"""Bodies of requests, as they arrive: how large they may be, alone and together, and of how many parts.
+"""Limits on the size and the number of values of request bodies, checked while the bodies arrive.
 
-Everything is counted piece by piece, so that a body that will be refused is not read to its end, and no count takes
-long enough to keep others waiting.
+Each piece is counted as it arrives: a body that is too large is refused before it has been read completely, and no
+single step blocks other requests for long.
 """
 
 import re
@@ -10,23 +10,23 @@ from collections import Counter
 from gossamer.errors import UserError
 
 KEYLESS = 16_384
-"""Bytes of a body that comes without a key: to log in, that is enough."""
+"""Bytes of a body without an API key: enough for a login."""
 MOST_KEYS = 20_000
-"""Fields of all objects in a body together; a request that means something has some dozens."""
+"""Fields of all objects in a body together; a normal request has some dozens."""
 MOST_VALUES = 120_000
-"""Values in a body: two lists of 50,000, and what else there is to say. Longer lists have room beside."""
+"""Values in a body: two lists of 50,000 and other fields. Routes with longer lists allow more."""
 
 MOST_NESTED = 20_000
 """Objects and lists in a body."""
 
-_AT_ONCE = 8  # of the largest bodies, over all connections
-_OF_ONE = 2  # of them, for one account
+_AT_ONCE = 8  # bodies of the largest size in memory, for all connections together
+_OF_ONE = 2  # and for one account
 
 # A zero character, or half of a pair of surrogates, as JSON writes them.
 _NO_TEXT = re.compile(
     rb"\\u0000|\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
 )
-_LONGEST_MARK = 12  # bytes that the expression looks at together
+_LONGEST_MARK = 12  # bytes that one match of the expression can span
 _NO_STRUCTURE = bytes(set(range(256)) - set(b'"{}[],:'))
 
 
@@ -57,7 +57,7 @@ class Bodies:
 
 
 class Body:
-    """One body. What is wrong with it is a `UserError`."""
+    """One body. Raises a `UserError` if it is invalid."""
 
     def __init__(self, bodies: Bodies, announced: int) -> None:
         self._bodies = bodies

@@ -1,7 +1,7 @@
-"""The caller of a request, recognised by its head alone: key, address and rights, before anything else is looked at.
+"""Authentication: recognise the caller of a request by its headers, and check rights and rate limits.
 
-The order of refusals: 429 for an address with too many failed keys, 401, 403, 429 of the key. `api/guarded.py` has what
-comes after those.
+The order of refusals: 429 for an address with too many failed keys, 401, 403, 429 of the key. `api/guarded.py`
+continues from there.
 """
 
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ _WRONG = (
 )
 
 Spends: TypeAlias = Callable[[Tenant, str | None], Awaitable[None]]
-"""Refuses an account that cannot pay for a request; it is given the request's idempotency key, if there is one."""
+"""Refuses an account that cannot pay for a request; receives the idempotency key of the request, if any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,10 @@ _DEVELOPER = Caller(DEFAULT, Right.ADMIN, "development")
 
 
 async def recognise(connection: HTTPConnection, parts: Parts, *, in_query: bool = False, otherwise: str = "") -> Caller:
-    """The caller of a request; without a key it is a 401. Browsers can only send a token in the address there.
+    """Return the caller of a request; without a key, raise an error that becomes a 401.
 
-    `otherwise` is a key that came in some other way.
+    With `in_query`, a token may be part of the address: event streams in browsers cannot send headers. `otherwise` is
+    a key from another place, such as a parameter.
     """
     scheme, _, token = connection.headers.get("authorization", "").partition(" ")
     given = token.strip() if scheme.lower() == "bearer" else connection.headers.get("x-api-key", "").strip()
@@ -55,7 +56,7 @@ async def recognise(connection: HTTPConnection, parts: Parts, *, in_query: bool 
     if not given and in_query:
         given = connection.query_params.get("access_token", "")
         if looks_like_key(given):
-            given = ""  # addresses end up in logs: what is good for long does not belong there
+            given = ""  # addresses end up in logs, so long-lived keys are not accepted there
     if parts.development and parts.development.lets_in(connection, given):
         connection.scope["state"]["caller"] = _DEVELOPER
         return _DEVELOPER
@@ -144,16 +145,16 @@ async def _by_token(given: str, parts: Parts) -> Caller:
     return Caller(login.user.account, login.user.right, login.user.id.hex, session=login.id)
 
 
-class Access:
-    """Dependency of an endpoint: its caller, who has at least this right and does not ask too often.
+class KeyAccess:
+    """Endpoint dependency: require a caller with at least this right, within the rate limits.
 
-    `Guarded` finds it among the dependencies of a route, and asks it before the body of a request is read.
+    `Guarded` finds it among the dependencies of a route and runs it before the body is read.
     """
 
     def __init__(
         self, right: Right, *, spends: Spends | None = None, in_query: bool = False, parameter: str = ""
     ) -> None:
-        """`spends` refuses an account that has no room or nothing left. `parameter` may hold the key, too."""
+        """`spends` refuses an account without room or credits; the query `parameter` may hold the key."""
         self._right = right
         self._in_query = in_query
         self._parameter = parameter
@@ -173,10 +174,10 @@ class Access:
 
 
 class Keyless:
-    """Dependency of an endpoint that needs no key: how often an address may ask it."""
+    """Endpoint dependency of routes without a key: limit the requests of an address."""
 
     def __init__(self, kind: str, limit: int | None = None) -> None:
-        """Without a `limit` it is that of the settings."""
+        """Without a `limit`, that of the settings applies."""
         self._kind = kind
         self._limit = limit
 
@@ -185,7 +186,7 @@ class Keyless:
         await parts.rates.take(self._kind, connection.scope["state"]["ip"], limit)
 
     async def __call__(self) -> None:
-        """It was asked before, by the route."""
+        """Do nothing: the route has called `admit` already."""
 
 
 async def _check(connection: HTTPConnection, parts: Parts, caller: Caller, right: Right) -> None:
@@ -203,11 +204,11 @@ async def _check(connection: HTTPConnection, parts: Parts, caller: Caller, right
     connection.scope["state"]["headers"] = await parts.rates.take("key", caller.name, settings.api_key_rate)
     await parts.rates.take("ip", connection.scope["state"]["ip"], settings.api_ip_rate)
     if parts.stale_cache.is_away():
-        raise StorageAway("It is known to be away, and requests do not queue up before it.")
+        raise StorageAway("The database is known to be away; requests do not wait for it.")
 
 
-def tenant_by(access: Access) -> Callable[..., Awaitable[Tenant]]:
-    """Dependency of an endpoint: the account of its caller."""
+def tenant_by(access: KeyAccess) -> Callable[..., Awaitable[Tenant]]:
+    """Return an endpoint dependency that gives the account of the caller."""
 
     async def scoped(parts: GivenParts, caller: Annotated[Caller, Depends(access)]) -> Tenant:
         return tenant_of(parts, caller)
@@ -220,10 +221,10 @@ def tenant_of(parts: Parts, caller: Caller) -> Tenant:
     return Tenant(parts.app, caller.account, caller.key, parts.prices, cursors)
 
 
-Reader = Annotated[Tenant, Depends(tenant_by(Access(Right.READ)))]
-Submitter = Annotated[Tenant, Depends(tenant_by(Access(Right.SUBMIT)))]
-Spender = Annotated[Tenant, Depends(tenant_by(Access(Right.SUBMIT, spends=Tenant.check_quota)))]
-"""Who makes a job: where there is no room for another, or nothing left to pay for it, no request is looked at."""
-Continuer = Annotated[Tenant, Depends(tenant_by(Access(Right.SUBMIT, spends=Tenant.check_balance)))]
-"""Who goes on with a job: as `Spender`, where nothing is left to pay for it."""
-Admin = Annotated[Tenant, Depends(tenant_by(Access(Right.ADMIN)))]
+Reader = Annotated[Tenant, Depends(tenant_by(KeyAccess(Right.READ)))]
+Submitter = Annotated[Tenant, Depends(tenant_by(KeyAccess(Right.SUBMIT)))]
+Spender = Annotated[Tenant, Depends(tenant_by(KeyAccess(Right.SUBMIT, spends=Tenant.check_quota)))]
+"""For endpoints that create jobs: refused without looking at the request if the account has no room or credits left."""
+Continuer = Annotated[Tenant, Depends(tenant_by(KeyAccess(Right.SUBMIT, spends=Tenant.check_balance)))]
+"""For endpoints that continue a job: refused like `Spender` if the account has no credits left."""
+Admin = Annotated[Tenant, Depends(tenant_by(KeyAccess(Right.ADMIN)))]

@@ -30,7 +30,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from gossamer.errors import UserError
 
 _TOO_LARGE = "431 Request Header Fields Too Large"
-# Nothing of the request is known yet but that: an answer in the usual form, without the id of a request.
+# The request has no id at this point, so the problem has none either.
 _PROBLEM = (
     b'{"type":"urn:gossamer:problem:request.head_too_large","title":"Request Header Fields Too Large",'
     b'"status":431,"code":"request.head_too_large",'
@@ -57,9 +57,9 @@ class _HeadTooLarge(Exception):
 
 
 class UnderWay:
-    """Requests that are being answered, by account: streams and scrapes that are waited for stay as long as they want.
+    """Number of requests in progress per account; streams and waiting scrapes count for as long as they last.
 
-    One account may not take all connections that the system lets us have.
+    The limit keeps one account from using up all connections that the system allows.
     """
 
     def __init__(self, most: int) -> None:
@@ -96,22 +96,22 @@ class Waiting:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._strange: OrderedDict[BoundedProtocol, None] = OrderedDict()
+        self._unproven: OrderedDict[BoundedProtocol, None] = OrderedDict()
         self._known: OrderedDict[BoundedProtocol, None] = OrderedDict()
 
     def add(self, connection: "BoundedProtocol", *, known: bool) -> None:
-        (self._known if known else self._strange)[connection] = None
-        if len(self._strange) + len(self._known) > self._most:
-            oldest, _ = (self._strange or self._known).popitem(last=False)
+        (self._known if known else self._unproven)[connection] = None
+        if len(self._unproven) + len(self._known) > self._most:
+            oldest, _ = (self._unproven or self._known).popitem(last=False)
             oldest.close()
 
     def remove(self, connection: "BoundedProtocol") -> None:
-        self._strange.pop(connection, None)
+        self._unproven.pop(connection, None)
         self._known.pop(connection, None)
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """HTTP as uvicorn speaks it, within `limits`. One class is made for each server: see `bounded`."""
+    """uvicorn's HTTP protocol with time and size limits. `bounded` makes one class per server."""
 
     limits: ConnectionLimits
     waiting: Waiting
@@ -122,13 +122,13 @@ class BoundedProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._until = 0.0
         self._sending: asyncio.TimerHandle | None = None
-        self._unsent = 0  # bytes of answers that nobody had taken at the last look
-        self._unread = 0  # bytes of a head that is not whole
+        self._unsent = 0  # bytes of answers that the client had not read at the last check
+        self._unread = 0  # bytes of an incomplete head
         self._in_head = False
         self._in_body = False
         self._had_request = False
 
-    # What happens.
+    # Events of the connection.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -145,7 +145,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._in_body:
             self._until = self.loop.time() + self.limits.body
         else:
-            # What comes outside of a body belongs to a head, also if it is only the blank lines before one.
+            # Data outside of a body belongs to a head, even if it is only blank lines before it.
             self._in_head = True
         super().data_received(data)
         if self.transport.is_closing() or self.transport.get_protocol() is not self:
@@ -180,7 +180,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._unset_keepalive_if_required()  # the phase has a clock of its own
+        self._unset_keepalive_if_required()  # the phase has its own timer
         self._watch_sending()
         if not self.transport.is_closing():
             self._watch()
@@ -204,7 +204,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._forget()
         super().handle_websocket_upgrade()
 
-    # What follows from it.
+    # Phases and their timers.
 
     def _now_in(self) -> Phase:
         is_working = bool(self.pipeline) or (self._had_request and not self.cycle.response_complete)
@@ -217,7 +217,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return Phase.IDLE if self._had_request else Phase.NEW
 
     def _watch(self) -> None:
-        """Let the clock run for the phase that the connection is in by now."""
+        """Start the timer of the connection's current phase."""
         phase = self._now_in()
         if phase is self._phase and self._timer is not None:
             return
@@ -234,17 +234,17 @@ class BoundedProtocol(HttpToolsProtocol):
         if seconds is None:
             return
         self._until = self.loop.time() + seconds
-        self._timer = self.loop.call_later(seconds, self._is_over)
+        self._timer = self.loop.call_later(seconds, self._on_timeout)
         if phase is not Phase.BODY:
             self.waiting.add(self, known=self._had_request and phase is not Phase.LEFT)
 
-    def _is_over(self) -> None:
+    def _on_timeout(self) -> None:
         self._timer = None
         left = self._until - self.loop.time()
         if self._phase is Phase.BODY and self.flow.read_paused:
-            left = max(left, self.limits.body)  # it is us who do not read
+            left = max(left, self.limits.body)  # we have paused reading, not the client
         if self._phase is Phase.BODY and left > 0:
-            self._timer = self.loop.call_later(left, self._is_over)
+            self._timer = self.loop.call_later(left, self._on_timeout)
             return
         self.close()
 
@@ -255,23 +255,23 @@ class BoundedProtocol(HttpToolsProtocol):
         self._watch_sending()
 
     def _watch_sending(self) -> None:
-        """Let the clock run for what was answered and not taken, if anything was not."""
+        """Start the timer for unread answer data, if there is any."""
         if self._sending is None and self.transport.get_write_buffer_size():
-            self._unsent = self._waits_here()
-            self._sending = self.loop.call_later(self.limits.sending, self._is_taken)
+            self._unsent = self._unread_bytes()
+            self._sending = self.loop.call_later(self.limits.sending, self._check_sending)
 
-    def _is_taken(self) -> None:
+    def _check_sending(self) -> None:
         self._sending = None
-        if self.transport.get_write_buffer_size() and self._waits_here() >= self._unsent > 0:
+        if self.transport.get_write_buffer_size() and self._unread_bytes() >= self._unsent > 0:
             self.transport.abort()
         else:
             self._watch_sending()
 
-    def _waits_here(self) -> int:
-        """Bytes in our hands and in the system's: a slow reader empties those first, for minutes maybe."""
+    def _unread_bytes(self) -> int:
+        """Return the unread bytes in our buffer and in the kernel's; a slow reader may empty the latter for minutes."""
         there = 0
         socket = self.transport.get_extra_info("socket")
-        with suppress(OSError, ValueError, AttributeError):  # not every system tells
+        with suppress(OSError, ValueError, AttributeError):  # not available on every system
             (there,) = struct.unpack("i", ioctl(socket.fileno(), termios.TIOCOUTQ, b"\0" * 4))
         return self.transport.get_write_buffer_size() + int(there)
 
@@ -283,6 +283,6 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def bounded(limits: ConnectionLimits) -> type[BoundedProtocol]:
-    """The protocol of one server, whose connections count together."""
+    """Return a protocol class for one server, whose connections share the limits."""
     most = min(limits.waiting, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
     return type("BoundedProtocol", (BoundedProtocol,), {"limits": limits, "waiting": Waiting(most)})

@@ -17,11 +17,11 @@ from gossamer.errors import UserError
 _MARK = 9  # bytes
 
 NoCursor = Annotated[str | None, Query(include_in_schema=False)]
-"""Of a list that is given whole: none was ever given, so whoever sends one means another list."""
+"""Parameter of lists without pages: a cursor sent to one belongs to another list and is refused."""
 
 
 class Cursors:
-    """Those of one account."""
+    """Cursors of one account."""
 
     def __init__(self, secret: bytes, account: str) -> None:
         self._secret = secret

@@ -27,11 +27,11 @@ T = TypeVar("T")
 
 _LIGHT = 300  # entries of a list that are checked at once: about 15 ms
 
-_LISTINGS = 2  # files of sitemaps that are read at a time
+_LISTINGS = 2  # sitemap files that are parsed at a time
 
 
 class Turns:
-    """So many at a time, and of each account one."""
+    """Limit concurrent work: a number in total, and one piece per account."""
 
     def __init__(self, most: int) -> None:
         self._room = asyncio.Semaphore(most)
@@ -45,7 +45,10 @@ class Turns:
 
 
 class Heavy:
-    """Checks lists: short ones immediately, long ones in a thread."""
+    """Runs checks of lists: short lists immediately, long ones in a thread, so that the event loop is not blocked.
+
+    An account has one such piece of work at a time, so that other accounts get their turn in between.
+    """
 
     def __init__(self) -> None:
         self._turns = Turns(1)
@@ -85,9 +88,9 @@ class Parts:
         return self.app.quota
 
     def link(self, connection: HTTPConnection, path: str) -> str:
-        """An address of ours as people outside reach it: as configured, or by the host that a trusted proxy names.
+        """Return a link to this server: with the configured address, else the host that a trusted proxy names.
 
-        Without either it is the address that the request arrived at. What a request itself calls us is not believed.
+        Without either, it has the address that the request arrived at. Host headers of clients are not trusted.
         """
         said = self.app.settings.api_url
         if said:
@@ -96,7 +99,7 @@ class Parts:
         return f"{scheme}://{connection.scope['state']['host']}{path}"
 
     async def signed(self, connection: HTTPConnection, export: Export) -> str | None:
-        """A link to a file for people without a key, signed now: none is ever stored."""
+        """Return a link to a file for people without a key. It is signed now and never stored."""
         link = await self.app.export_store().signed(export, self.app.clock.now())
         return self.link(connection, link) if link and link.startswith("/") else link
 

@@ -21,9 +21,9 @@ _SHORTEST = 32  # characters of a secret; samples have fewer
 _SECRETS = ("GOSSAMER_API_SECRET", "SECRET_KEY")
 _TOKENS = ("GOSSAMER_ADMIN_TOKEN", "ADMIN_TOKEN")
 _PORT = re.compile(r":\d+$")
-# A proxy before us speaks from this machine, for whoever reaches it.
+# Set by proxies: one on this machine forwards requests from elsewhere.
 _PASSED_ON = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
-_OUR_OWN = ("none", "same-origin")  # what a browser says of an address that was typed in, and of our own pages
+_OUR_OWN = ("none", "same-origin")  # sent by browsers for typed addresses and for our own pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Development:
     """Access rules for the only user of a development server."""
 
     origins: tuple[str, ...]
-    token: str = ""  # a sample key, which may be sent all the same
+    token: str = ""  # a sample key, which is accepted too
 
     def lets_in(self, connection: HTTPConnection, given: str) -> bool:
         """Return True if a request with no key or the sample key comes from this machine and an allowed page."""
@@ -43,9 +43,9 @@ class Development:
         return _is_loopback(_PORT.sub("", host).strip("[]")) and self._may_ask(connection, host)
 
     def _may_ask(self, connection: HTTPConnection, host: str) -> bool:
-        """Browsers name the page in whose name they ask, or else say that it is a page of another site.
+        """Return True for requests of allowed pages, by the headers that browsers send.
 
-        They do not name it for what a page only embeds, such as an image: which may be a request that costs something.
+        For embedded resources such as images, browsers send `Sec-Fetch-Site` instead of `Origin`.
         """
         origin = connection.headers.get("origin")
         if origin is not None:
@@ -54,7 +54,7 @@ class Development:
 
 
 def take_samples(environment: MutableMapping[str, str]) -> str:
-    """Put secrets in the place of samples, which working processes inherit; returns the sample of a key."""
+    """Replace sample secrets in the environment, which child processes inherit, by real ones; return the sample key."""
     given = next((value for name in _SECRETS if (value := environment.get(name))), "")
     if given and len(given) < _SHORTEST:
         environment[_SECRETS[0]] = sha256(f"development {given}".encode()).hexdigest()

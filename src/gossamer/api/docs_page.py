@@ -1,4 +1,8 @@
-"""The description of the interface as one page: nothing from elsewhere, readable offline and without its script."""
+"""The API documentation as one page, readable offline and without its script.
+
+Its script is the only one on any page of the server; the content security policy allows it by its digest. It sends
+requests to this server only and does not store the key: closing the page discards it.
+"""
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
@@ -11,11 +15,11 @@ import orjson
 
 _Rows: TypeAlias = list[tuple[str, ...]]  # of HTML
 _REF = "#/components/schemas/"
-# What people come for first, and what programs of others want last. Tags that are not here stand between.
+# Tags shown first and last; the others are in between.
 _FIRST = ("scrape", "jobs", "results", "live", "webhooks", "account", "login", "server")
 _LAST = ("sitemap jobs", "scrapersky", "command line", "as ScrapingBee", "as Firecrawl")
 _TITLES = {"as ScrapingBee": "Dialect: as ScrapingBee", "as Firecrawl": "Dialect: as Firecrawl"}
-_PROBLEM = "Problem"  # what every error is
+_PROBLEM = "Problem"  # the schema of every error
 
 
 SCRIPT = """
@@ -71,12 +75,12 @@ POLICY = (
 _STEPS = (
     (
         "Scrape a page",
-        "The answer has it as Markdown, with what is known of it.",
+        "Returns the page as Markdown, with its metadata.",
         """curl -s {url}/v1/scrape -H "Authorization: Bearer $KEY" \\
   -H "Content-Type: application/json" -d '{{"url": "https://example.com/"}}'""",
     ),
     (
-        "Take fields out of it",
+        "Extract fields",
         "By CSS selector or XPath.",
         """curl -s {url}/v1/scrape -H "Authorization: Bearer $KEY" \\
   -H "Content-Type: application/json" \\
@@ -84,12 +88,12 @@ _STEPS = (
     ),
     (
         "Many pages, as a job",
-        "The answer is a job at once, with links to how it stands and to what came of each address.",
+        "Returns a job at once, with links to its status and to the result of each address.",
         """curl -s {url}/v1/batch -H "Authorization: Bearer $KEY" \\
   -H "Content-Type: application/json" -d '{{"urls": ["https://example.com/", "https://example.org/"]}}'""",
     ),
-    ("Look at a job", "", """curl -s {url}/v1/jobs/ID -H "Authorization: Bearer $KEY\""""),
-    ("Whether the server is well", "Needs no key.", "curl -s {url}/api/health"),
+    ("Get a job", "", """curl -s {url}/v1/jobs/ID -H "Authorization: Bearer $KEY\""""),
+    ("Check the server", "Needs no key.", "curl -s {url}/api/health"),
 )
 
 _STYLE = """
@@ -117,7 +121,7 @@ color:inherit;border-color:#485361}}
 
 
 def docs_page(spec: Mapping[str, Any], url: str = "") -> str:
-    """`url` is the address of this server, for its examples."""
+    """Return the documentation page. `url` is the address of this server, for its examples."""
     found = [
         (operation["tags"][0] if operation.get("tags") else "more", path, verb, operation)
         for path, verbs in spec["paths"].items()
@@ -136,13 +140,13 @@ def docs_page(spec: Mapping[str, Any], url: str = "") -> str:
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}{INTRO_STYLE}</style><h1>{title}</h1>'
         f'<p>{text}</p><p>For programs: <a href="/openapi.json">openapi.json</a></p>{introduction(escape(url))}'
-        f'<nav>{contents}<a href="#shapes">Shapes</a></nav>{parts}'
-        f'<h2 id="shapes">Shapes</h2>{"".join(_shape(name, spec) for name in _shapes(spec))}<script>{SCRIPT}</script>'
+        f'<nav>{contents}<a href="#shapes">Schemas</a></nav>{parts}'
+        f'<h2 id="shapes">Schemas</h2>{"".join(_shape(name, spec) for name in _shapes(spec))}<script>{SCRIPT}</script>'
     )
 
 
 def introduction(url: str) -> str:
-    """First steps against the server at this address, which is safe to be shown."""
+    """Return the HTML of the first steps; `url` is this server's address, escaped."""
     steps = "".join(
         f"<h3>{title}</h3>{f'<p>{text}</p>' if text else ''}<pre>{_plain(command.format(url=url))}</pre>"
         for title, text, command in _STEPS
@@ -192,7 +196,7 @@ def _shapes(spec: Mapping[str, Any]) -> list[str]:
 
 
 def _named(part: Any) -> Iterator[str]:
-    """The shapes that some part of the description refers to."""
+    """Yield the names of the schemas that a part of the description refers to."""
     if isinstance(part, Mapping):
         reference = part.get("$ref")
         if isinstance(reference, str) and reference.startswith(_REF):
@@ -300,7 +304,7 @@ def _kinds(field: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _resolved(schema: Mapping[str, Any], spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The shape itself, also of what may be left out."""
+    """Return the schema itself, also if it is optional."""
     given = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     name = (given[0] if len(given) == 1 else schema).get("$ref", "").rpartition("/")[2]
     return spec["components"]["schemas"][name] if name else schema
@@ -316,4 +320,4 @@ def _table(titles: tuple[str, ...], rows: _Rows) -> str:
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
-"""As on all other answers, but for this one script, which may ask this server."""
+"""The usual content security policy, plus this one script and its requests to this server."""

@@ -1,4 +1,4 @@
-"""The errors of the endpoints, by code: the status of each, and a sentence as an example.
+"""The problem codes of the API: the HTTP status of each, and an example sentence.
 
 The codes that an endpoint names in `declared` appear in the API description; the tests check every response
 against it.
@@ -135,7 +135,7 @@ CODES: Mapping[str, Code] = {
     "webhook.too_many": Code(409, "There are 50 webhooks already.", "Remove one that is not needed any more."),
     "webhook.url": Code(400, "'ftp://example.com/' is no web address."),
 }
-"""The status of what is not here is 400: everything else that a person can mend."""
+"""Codes that are not listed have status 400: the user can correct the request."""
 
 _ALWAYS = (
     *("request.invalid", "request.too_large", "request.busy", "rate.exceeded"),
@@ -144,22 +144,22 @@ _ALWAYS = (
 _KEY = ("rate.failed_keys", "auth.missing", "auth.wrong", "auth.login", "auth.forbidden")
 
 ROOM = ("account.credits", "account.queue")
-"""What there may be too little of to begin something."""
+"""Codes of an account without credits or room for another job."""
 
 LADDER = ("job.mode", "job.mode_not_configured", "job.ladder", "job.rung_not_configured")
 PAGES = ("urls.bad", "urls.empty", "urls.too_many", "scrape.format", "lane-missing", "job.name", "job.params", *LADDER)
-"""What may be wrong with pages that are wanted, and with what is wanted of them."""
+"""Codes of invalid page addresses and scrape options."""
 
 ONCE = ("job.submit_key", "job.key_taken")
 JOB = ("recipe.unknown", "job.name", "job.params", "job.targets", "job.no_targets", "job.domain", *PAGES)
-"""What may be wrong with a job of any recipe."""
+"""Codes of an invalid job of any recipe."""
 
 STEER = ("job.not_found", "job.state")
 FILES = (
     *("job.not_found", "results.deleted", "export.type", "export.format", "export.column", "export.filter"),
     *("export.since", "export.parquet", "results.no_client"),
 )
-"""What may be wrong with files that are wanted of a job."""
+"""Codes of an invalid request for exports."""
 
 
 def status_of(code: str) -> int:
@@ -172,12 +172,12 @@ def declared(*codes: str, keyless: bool = False) -> dict[int | str, dict[str, An
     for code in (*_ALWAYS, *(() if keyless else _KEY), *codes):
         by_status.setdefault(status_of(code), []).append(code)
     if "robots-disallowed" in codes:
-        by_status[403].append("address-forbidden")  # also what the operator never visits
+        by_status[403].append("address-forbidden")  # also for addresses on the deny list
     return {status: _answer(int(status), tuple(dict.fromkeys(by_status[status]))) for status in sorted(by_status)}
 
 
 def only(code: str, *more: str) -> dict[int | str, dict[str, Any]]:
-    """These and nothing else: of an endpoint that does next to nothing. They have one status."""
+    """Return only these errors, which share a status, for endpoints that need neither key nor body."""
     return {status_of(code): _answer(status_of(code), (code, *more))}
 
 

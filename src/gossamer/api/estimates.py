@@ -26,47 +26,51 @@ _MOST_NAMED = 200  # in an address; more of them go into a body
 class AccountCredits(BaseModel):
     """Credits counted for your account, regardless of what providers charge."""
 
-    at_least: int = Field(description="If every page is read by the first of its rungs, and each site has one page.")
-    at_most: int = Field(description="If every page needs the dearest rung, and every site is as large as may be.")
-    left: int | None = Field(description="Of this month; null: no limit.")
+    at_least: int = Field(description="If each site has one page, read by the first method of the ladder.")
+    at_most: int = Field(
+        description="If every site has the maximum number of pages, and each needs the most expensive method."
+    )
+    left: int | None = Field(description="Credits left this month; null: no limit.")
 
 
 class EstimateView(BaseModel):
-    """Provider credits and dollars from low to high: nine jobs in ten end in between."""
+    """Low and high estimates in provider credits and dollars; nine jobs in ten end in between."""
 
     low_credits: int = Field(examples=[2000])
     high_credits: int = Field(examples=[8000])
     low_usd: float = Field(examples=[20.0])
     high_usd: float = Field(examples=[80.0])
-    sites: int = Field(0, description="Sites it is about; of a scrape job, pages.")
-    met_before: int = Field(0, description="Of the sites, those that earlier jobs of yours had.")
-    similar_jobs: int = Field(0, description="Earlier jobs of yours that it goes by.")
-    similar_low_credits: int | None = Field(None, description="What those would have used with as many sites.")
+    sites: int = Field(0, description="Number of sites; of a scrape job, pages.")
+    met_before: int = Field(0, description="Sites that were part of your earlier jobs.")
+    similar_jobs: int = Field(0, description="Your earlier jobs that the estimate is based on.")
+    similar_low_credits: int | None = Field(None, description="Credits those jobs would have used with as many sites.")
     similar_high_credits: int | None = None
-    max_credits: int | None = Field(None, description="Where the job would pause, unless it is given another limit.")
+    max_credits: int | None = Field(
+        None, description="Limit at which the job would pause, unless another one is given."
+    )
     account_credits: AccountCredits
 
 
-@router.get("", responses=declared(*JOB), summary="What a job would cost")
+@router.get("", responses=declared(*JOB), summary="Estimate the cost of a job")
 async def estimate(
     tenant: Reader,
     parts: GivenParts,
     recipe: Annotated[str, Query(max_length=40)] = PROSPECT.name,
     domains: Annotated[
         list[Annotated[str, Field(max_length=2_000)]] | None,
-        Query(max_length=_MOST_NAMED, description="Sites, each by its name."),
+        Query(max_length=_MOST_NAMED, description="Domain names of sites."),
     ] = None,
     urls: Annotated[
         list[Annotated[str, Field(max_length=8_000)]] | None,
         Query(max_length=_MOST_NAMED, description="Pages, for the recipe scrape."),
     ] = None,
-    count: Annotated[int, Query(ge=0, le=MAX_ADDRESSES, description="So many more that are not named.")] = 0,
+    count: Annotated[int, Query(ge=0, le=MAX_ADDRESSES, description="Number of further sites that are not named.")] = 0,
     mode: Annotated[str | None, Query(max_length=40, description="free-only, hybrid or premium-only.")] = None,
     ladder: Annotated[str | None, Query(max_length=400)] = None,
     max_pages_per_domain: Annotated[int | None, Query(ge=1, le=50_000)] = None,
     top_pages: Annotated[int | None, Query(ge=1, le=50_000)] = None,
 ) -> EstimateView:
-    """For few sites, or for a number of them. Nothing is made, and nothing is fetched."""
+    """Estimate a job for named sites, or for a number of them. Nothing is created or fetched."""
     given = {"max_pages_per_domain": max_pages_per_domain, "top_pages": top_pages}
     params: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if known := parts.recipes.get(recipe):
@@ -85,9 +89,9 @@ async def estimate(
     return await _estimated(tenant, parts, job_request(body, parts, None, needs_targets=not count), count)
 
 
-@router.post("", responses=declared(*JOB), summary="What this very job would cost")
+@router.post("", responses=declared(*JOB), summary="Estimate the cost of a complete job request")
 async def estimate_job(body: NewJob, tenant: Reader, parts: GivenParts) -> EstimateView:
-    """Takes what `POST /v1/jobs` takes, and makes no job of it."""
+    """Estimate the job that `POST /v1/jobs` would create from the same body, without creating it."""
     listed = len(body.domains) + len(body.urls)
     request = await parts.heavy.run(tenant.id, listed, lambda: job_request(body, parts, None))
     return await _estimated(tenant, parts, request, 0)

@@ -250,7 +250,7 @@ SHAPES: Mapping[str, Any] = {
         ]
     },
     "Refresh": {"refresh_token": "0192f3a19c3d7e5f9a6b7c8d9e0f1a2b.d2h5Li4u"},
-    "Refusal": {
+    "FirecrawlError": {
         "success": False,
         "error": "This needs an API key. Send it as 'Authorization: Bearer KEY'.",
         "code": "auth.missing",

@@ -1,13 +1,13 @@
-"""The order in which a request is refused, the same on every endpoint.
+"""Routes that refuse a request in the same order on every endpoint.
 
-429  too many failed keys of this address     by the head alone: nothing of the body is read before
+429  too many failed keys of this address     checked by the headers alone, before the body is read
 401  no key, or a wrong one
 403  a key that may not do this
 429  too many requests of this key
-402  nothing left to pay with (429: no room for another job), where the endpoint costs something
-400  what is wrong with the request: its size, its body, its fields
+402  no credits left (429: no room for another job), on endpoints that cost something
+400  an invalid request: its size, its body, its fields
 402  this request costs more than is left
-404  what it names is not there
+404  the object does not exist
 """
 
 from collections.abc import Callable, Coroutine, Iterator
@@ -25,7 +25,7 @@ from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.bodies import Body, no_text
-from gossamer.api.caller import Access, Caller, Keyless, tenant_of
+from gossamer.api.caller import Caller, KeyAccess, Keyless, tenant_of
 from gossamer.api.dependencies import Parts
 from gossamer.api.problems import Limited
 from gossamer.api.stale_cache import StaleCache
@@ -35,13 +35,13 @@ from gossamer.store.account_jobs import NotTheirs
 LONGEST_PARAMETER = 200
 """Characters of one parameter in a path, unless the route says otherwise."""
 
-# What is said after 402: all that is wrong with the request itself, and with what it names.
+# Errors in the request itself, or in the objects it names: reported only if the account can pay.
 _LATER = (RequestValidationError, HTTPException, UserError, NotTheirs)
 _OF_THE_ACCOUNT = ("account.credits", "account.queue")
 
 
 class Guarded(APIRoute):
-    """A route whose refusals come in this order."""
+    """Route that refuses requests in this order."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -59,7 +59,7 @@ class Guarded(APIRoute):
                     await _read(request)
                 return await handle(request)
             except _LATER as error:
-                if isinstance(access, Access) and caller:
+                if isinstance(access, KeyAccess) and caller:
                     await _refuse_unpaid(access, request, parts, caller, error)
                 raise
 
@@ -67,7 +67,7 @@ class Guarded(APIRoute):
 
 
 class ReadAgain(Guarded):
-    """Endpoints whose last answer is good for something while the database is away."""
+    """Route whose recent answers are repeated, marked as stale, while the database is away."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -93,9 +93,9 @@ class ReadAgain(Guarded):
         return answered
 
 
-def _guards(dependant: Dependant) -> Iterator[Access | Keyless]:
+def _guards(dependant: Dependant) -> Iterator[KeyAccess | Keyless]:
     for one in dependant.dependencies:
-        if isinstance(one.call, Access | Keyless):
+        if isinstance(one.call, KeyAccess | Keyless):
             yield one.call
         yield from _guards(one)
 
@@ -109,7 +109,7 @@ def _longest(dependant: Dependant, name: str) -> int:
 
 
 def longest_list_of(dependant: Dependant) -> int:
-    """Entries of the longest list that a body of this route may have."""
+    """Return the number of entries of the longest list that a body of this route may have."""
     shapes = [one.field_info.annotation for one in dependant.body_params]
     known = [one for one in shapes if isinstance(one, type) and issubclass(one, BaseModel)]
     fields = [field for shape in known for field in shape.model_fields.values() if get_origin(field.annotation) is list]
@@ -129,7 +129,7 @@ def _look_at_head(request: Request, caller: Caller | None, longest: dict[str, in
 
 
 async def _read(request: Request) -> None:
-    """Read the whole body, which the request keeps for later readers."""
+    """Read the whole body; the request keeps it for later readers."""
     try:
         await request.body()
     except ClientDisconnect as error:
@@ -138,7 +138,7 @@ async def _read(request: Request) -> None:
 
 
 async def _refuse_unpaid(
-    access: Access, connection: HTTPConnection, parts: Parts, caller: Caller, error: Exception
+    access: KeyAccess, connection: HTTPConnection, parts: Parts, caller: Caller, error: Exception
 ) -> None:
     """Refuse an account that cannot pay, regardless of other errors in its request."""
     if access.spends is None or isinstance(error, Limited | StorageAway):

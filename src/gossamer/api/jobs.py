@@ -1,4 +1,4 @@
-"""Jobs: submitted by any recipe's schema, listed, looked at, steered, deleted."""
+"""Jobs of any recipe: submit, list, show, control and delete."""
 
 from dataclasses import replace
 from typing import Annotated, Any
@@ -38,8 +38,8 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         max_length=LONGEST_KEY,
-        description="The same request under the same key is the same job, and gets the first answer again. Another one "
-        "under that key is refused.",
+        description="Repeating a request with the same key returns the first job again. A different request with "
+        "that key is refused.",
         examples=["nightly-2026-11-16"],
     ),
 ]
@@ -56,7 +56,7 @@ class Limits(Strict):
     max_credits: int | None = Field(None, ge=0, le=10**12, description="Provider credits.")
     max_usd: float | None = Field(None, ge=0, le=10**9, allow_inf_nan=False, description="Dollars, for providers.")
     max_mb: int | None = Field(
-        None, ge=0, le=10**9, description="Megabytes of all traffic, and what is in flight then."
+        None, ge=0, le=10**9, description="Megabytes of all traffic; requests in flight may exceed it."
     )
     max_residential_mb: int | None = Field(None, ge=0, le=10**9, description="Megabytes through residential proxies.")
 
@@ -78,11 +78,13 @@ class NewJob(Strict):
         },
     )
 
-    recipe: str = Field(max_length=40, description="Which recipe: see GET /v1/recipes for each and its parameters.")
-    name: str = Field(max_length=1_000, description="What you call it.")
-    params: dict[str, Any] = Field(default_factory=dict, description="What the recipe is told, by its own schema.")
+    recipe: str = Field(
+        max_length=40, description="Name of the recipe: GET /v1/recipes lists them with their parameters."
+    )
+    name: str = Field(max_length=1_000, description="Name of the job.")
+    params: dict[str, Any] = Field(default_factory=dict, description="Parameters of the recipe, by its own schema.")
     domains: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(fail_fast=True)] = Field(
-        default_factory=list, max_length=MAX_TARGETS, description="Sites to visit, where the recipe wants some."
+        default_factory=list, max_length=MAX_TARGETS, description="Sites to visit, for recipes that take sites."
     )
     urls: Annotated[list[Annotated[str, Field(max_length=8_000)]], Field(fail_fast=True)] = Field(
         default_factory=list,
@@ -90,29 +92,31 @@ class NewJob(Strict):
         description="Pages to fetch, for the recipe scrape; with `walk` it takes domains.",
     )
     mode: str | None = Field(None, max_length=40, description="free-only, hybrid or premium-only.")
-    ladder: str | None = Field(None, max_length=400, description="Your own instead, like direct,stealth.")
+    ladder: str | None = Field(None, max_length=400, description="Custom list of methods, like direct,stealth.")
     priority: Priority = Priority.NORMAL
     max_concurrency: int | None = Field(
         None,
         ge=1,
         le=10**6,
-        description="Sites of it walked at a time, and so its requests in flight, at most.",
+        description="Maximum number of its sites crawled at a time, and so of its requests in flight.",
     )
     limits: Limits = Field(default_factory=Limits)
-    start: bool = Field(True, description="False: it waits for POST .../resume.")
+    start: bool = Field(True, description="False: the job waits for POST .../resume.")
 
 
 class Renamed(Strict):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"name": "Acme Q1, second round"}})
 
-    name: str = Field(max_length=1_000, description="What you call it from now on.")
+    name: str = Field(max_length=1_000, description="New name of the job.")
 
 
 class Rerun(Strict):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"name": "Acme Q2"}})
 
-    name: str = Field("", max_length=1_000, description="What you call it; none: the job's name with the next number.")
-    start: bool = Field(True, description="False: it waits for POST .../resume.")
+    name: str = Field(
+        "", max_length=1_000, description="Name of the new job; none: the job's name with the next number."
+    )
+    start: bool = Field(True, description="False: the job waits for POST .../resume.")
 
 
 class Steered(BaseModel):
@@ -121,12 +125,12 @@ class Steered(BaseModel):
 
 
 class Resumed(Steered):
-    waiting: bool = Field(False, description="It begins when another job of the account has ended.")
+    waiting: bool = Field(False, description="The job starts when another job of the account has ended.")
 
 
 class RetriedView(Steered):
-    sites: int = Field(description="Sites that are tried again.")
-    pages: int = Field(description="Pages that are tried again.")
+    sites: int = Field(description="Sites that are retried.")
+    pages: int = Field(description="Pages that are retried.")
 
 
 class Deleted(Steered):
@@ -137,7 +141,7 @@ class Deleted(Steered):
 async def submit(
     body: NewJob, tenant: Spender, parts: GivenParts, response: Response, idempotency_key: IdempotencyKey = None
 ) -> views.JobView:
-    """Make a job of any recipe. It begins at once, or as soon as the account has room for it."""
+    """Submit a job of any recipe. It starts at once, or as soon as the account has room for it."""
     listed = len(body.domains) + len(body.urls)
     request = await parts.heavy.run(tenant.id, listed, lambda: job_request(body, parts, idempotency_key))
     return await _submitted(request, tenant, parts, response)
@@ -146,7 +150,7 @@ async def submit(
 async def _submitted(request: JobRequest, tenant: Tenant, parts: Parts, response: Response) -> views.JobView:
     asked = asked_of(parts, request)
     if asked.costs_something and not asked.policy.as_given:
-        # Kept with the job: what it costs tells what the next one will.
+        # Kept with the job: later estimates compare it with the actual cost.
         request = replace(request, estimate=(await tenant.foresee(asked)).estimate)
     urls = sum(len(target.pages) for target in request.targets)
     made = await tenant.submit(request, "jobs", max(1, len(request.targets), urls))
@@ -158,7 +162,7 @@ async def _submitted(request: JobRequest, tenant: Tenant, parts: Parts, response
 
 
 def _as_submitted(job: Job, *, start: bool) -> views.JobView:
-    """The first answer, however far the job is by now."""
+    """Return the answer to the first submission, regardless of the job's progress since."""
     state = views.first_state(job)
     fields = views.job_fields(job, waiting=start and state is JobState.PENDING)
     why = job.reason if job.state is JobState.PENDING else ""  # the queue is full
@@ -255,7 +259,7 @@ async def list_jobs(
     "/{job_id}",
     response_model=views.JobStatus,
     responses=declared("job.not_found"),
-    summary="How a job stands",
+    summary="Get the status of a job",
 )
 async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection) -> Response:
     found = await tenant.status(job_id)
@@ -280,7 +284,7 @@ async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTP
 
 @router.patch("/{job_id}", responses=declared("job.not_found", "job.name"), summary="Rename a job")
 async def rename(job_id: UUID, body: Renamed, tenant: Submitter) -> views.JobView:
-    """Files that were made of it keep their names."""
+    """Rename a job. Its existing exports keep their names."""
     job = await tenant.rename(await tenant.job(job_id), body.name)
     return views.JobView(**views.job_fields(job, waiting=await tenant.is_waiting(job)))
 
@@ -291,7 +295,7 @@ async def rename(job_id: UUID, body: Renamed, tenant: Submitter) -> views.JobVie
     responses=declared(
         *ROOM, *ONCE, "job.not_found", "job.name", "job.no_list", "job.params", "results.deleted", "results.hidden"
     ),
-    summary="Run a job once more",
+    summary="Run a job again",
 )
 async def rerun(
     job_id: UUID,
@@ -320,7 +324,7 @@ async def _steered(tenant: Tenant, job_id: UUID) -> Steered:
 
 @router.post("/{job_id}/pause", status_code=202, responses=declared(*STEER), summary="Pause a job")
 async def pause(job_id: UUID, tenant: Submitter) -> Steered:
-    """No new request is made; those in flight finish. It is `pausing` until they have."""
+    """Pause a job. Requests in flight finish; the job is `pausing` until then."""
     await tenant.pause(await tenant.job(job_id))
     return await _steered(tenant, job_id)
 
@@ -329,7 +333,7 @@ async def pause(job_id: UUID, tenant: Submitter) -> Steered:
     "/{job_id}/resume",
     status_code=202,
     responses=declared(*ROOM, *STEER, "budget.too_low", "budget.spent"),
-    summary="Go on with a job",
+    summary="Resume a job",
 )
 async def resume(job_id: UUID, tenant: Continuer, limits: Limits | None = None) -> Resumed:
     """Resume a job exactly where it stopped, with other limits if some are given.
@@ -345,7 +349,7 @@ async def resume(job_id: UUID, tenant: Continuer, limits: Limits | None = None) 
 
 @router.post("/{job_id}/cancel", status_code=202, responses=declared(*STEER), summary="Cancel a job")
 async def cancel(job_id: UUID, tenant: Submitter) -> Steered:
-    """Its results so far are kept, and it can still be resumed."""
+    """Cancel a job. Its results so far are kept, and it can still be resumed."""
     await tenant.cancel(await tenant.job(job_id))
     return await _steered(tenant, job_id)
 
@@ -354,18 +358,18 @@ async def cancel(job_id: UUID, tenant: Submitter) -> Steered:
     "/{job_id}/retry-failed",
     status_code=202,
     responses=declared(*ROOM, *STEER, "budget.spent"),
-    summary="Try again what failed",
+    summary="Retry what failed",
 )
 async def retry_failed(job_id: UUID, tenant: Continuer) -> RetriedView:
-    """Retry the failed parts of a job. Permanent failures are left alone: the result would be the same."""
+    """Retry the failed parts of a job, except permanent failures."""
     done = await tenant.retry_failed(await tenant.job(job_id))
     now = await tenant.job(job_id)
     return RetriedView(id=str(job_id), state=now.state, sites=done.sites, pages=done.pages)
 
 
-@router.delete("/{job_id}", responses=declared(*STEER), summary="Delete what a job has found")
+@router.delete("/{job_id}", responses=declared(*STEER), summary="Delete the results of a job")
 async def delete(job_id: UUID, tenant: Submitter) -> Deleted:
-    """At once and for good, files included. That it was run, and what it took, is kept."""
+    """Delete results and files immediately and permanently. The job itself and its costs stay listed."""
     rows = await tenant.delete(await tenant.job(job_id))
     now = await tenant.job(job_id)
     return Deleted(id=str(job_id), state=now.state, rows=rows)

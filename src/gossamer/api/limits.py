@@ -29,10 +29,9 @@ class Tried:
 
 
 class Rates:
-    """Rate limits per sender.
+    """Rate limits per sender, decided by `places`, or by `alone` while the shared counts cannot be reached.
 
-    `places` decides. The remaining number in the headers counts only requests to this server: a hint, not a
-    guarantee.
+    The remaining number in the headers counts only requests to this server: a hint, not a guarantee.
     """
 
     def __init__(self, places: Places, alone: Places, is_away: Callable[[], str]) -> None:
@@ -40,10 +39,10 @@ class Rates:
         self._alone = alone
         self._is_away = is_away
         self._seen: dict[str, deque[float]] = {}
-        self._refused: dict[str, float] = {}  # places that were full, and until when nobody asks again
+        self._refused: dict[str, float] = {}  # full places, and until when they are refused without asking the gate
 
     async def take(self, kind: str, who: str, limit: int) -> dict[str, str]:
-        """Count a request; return the rate limit headers. Raises `Limited` if it is one too many."""
+        """Count a request; return the rate limit headers. Raises `Limited` if the limit is exceeded."""
         if not limit:
             return {}
         allowed = await self._enter(f"rate/{kind}/{who}", limit)
@@ -82,12 +81,12 @@ class Rates:
         raise _too_many_keys(limit)
 
     def refuse_keyless(self, ip: str, limit: int) -> None:
-        """Raise `Limited` for a request without a key, of an address that was just refused for its wrong ones."""
+        """Raise `Limited` for a request without a key from an address that was just refused for wrong keys."""
         if limit and self._refused.get(_place_of(ip), 0.0) >= time.monotonic():
             raise _too_many_keys(limit)
 
     async def was_good(self, tried: "Tried") -> None:
-        """Take back what was counted for a key that turned out to be right."""
+        """Remove a key that turned out to be valid from the count of wrong keys."""
         with suppress(StorageAway):
             await self._shared.leave(tried.place, tried.holder)
         await self._alone.leave(tried.place, tried.holder)
@@ -102,7 +101,7 @@ class Rates:
             with suppress(StorageAway):
                 if await self._shared.enter(place, holder, limit, WINDOW):
                     return True
-                if not self._is_away():  # else that was no answer
+                if not self._is_away():  # otherwise the shared counts went away during the call
                     return False
         return await self._alone.enter(place, holder, limit, WINDOW)
 

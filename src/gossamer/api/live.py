@@ -1,4 +1,4 @@
-"""Following running jobs: one read of the rows per job and interval, however many clients follow it."""
+"""Live updates of running jobs: one read per job and interval, for any number of clients."""
 
 import asyncio
 import time
@@ -20,12 +20,12 @@ from gossamer.store import counters, events, jobs, visits
 from gossamer.store.account_jobs import AccountScopedDatabase, NotTheirs
 from gossamer.store.events import Line
 
-EVERY = 0.25  # seconds between two updates of a job at least
-PASSING = 5.0  # and between two that bring nothing but another speed, or another estimate
-HEARTBEAT = 15.0  # seconds of silence after which something is said
+EVERY = 0.25  # minimum seconds between two updates of a job
+PASSING = 5.0  # and between two that only have another speed or estimate
+HEARTBEAT = 15.0  # seconds of silence after which a heartbeat is sent
 BEHIND = 16  # updates that may wait for a slow reader
-_MOST_EVENTS = 200  # in one update,
-_CATCH_UP = 5_000  # and in the first, for whoever comes back after a while
+_MOST_EVENTS = 200  # in one update
+_CATCH_UP = 5_000  # in the first update, for clients that reconnect
 _STOPPED = (JobState.CANCELLED, JobState.FAILED)
 
 
@@ -36,8 +36,8 @@ class Update:
     job: Job
     progress: Progress
     events: tuple[Line, ...]
-    last: UUID | None  # where to go on after it
-    is_more: bool = False  # that has happened already, or may though the job is over: pages are still in flight
+    last: UUID | None  # id of the last event, to continue from
+    is_more: bool = False  # more events exist or may follow, though the job is over: pages are still in flight
 
     @property
     def is_last(self) -> bool:
@@ -47,7 +47,7 @@ class Update:
         return bool(self.events) or (self.job, _lasting(self.progress)) != (former.job, _lasting(former.progress))
 
     def differs(self, former: "Update") -> bool:
-        """Also in figures that pass with the time: while a job runs they nearly always do."""
+        """Compare a running job's figures too, including those that change with time alone."""
         return self.job.state is JobState.RUNNING and self.progress != former.progress
 
     def since(self, seen: UUID | None) -> "Update":
@@ -72,7 +72,7 @@ class Update:
 
 
 def _lasting(progress: Progress) -> Progress:
-    """Without what changes as time passes, whether or not anything happens."""
+    """Return the progress without the figures that change with time alone."""
     return replace(
         progress,
         sites_recently=0,
@@ -84,11 +84,11 @@ def _lasting(progress: Progress) -> Progress:
 
 
 class TooSlow(GossamerError):
-    """A reader does not keep up: they may come again and go on where they were."""
+    """A client reads too slowly. It can reconnect and continue where it was."""
 
 
 class Follower:
-    """One reader's place in the stream."""
+    """One client's queue of updates."""
 
     def __init__(self, first: Update) -> None:
         self._waiting: asyncio.Queue[Update | None] = asyncio.Queue(BEHIND)
@@ -103,12 +103,12 @@ class Follower:
             self._is_behind = True
 
     def leave(self) -> None:
-        """The stream ends here: the server is being stopped, or the job was deleted."""
+        """End the stream: the server is stopping, or the job was deleted."""
         with suppress(asyncio.QueueFull):
             self._waiting.put_nowait(None)
 
     async def next(self) -> Update | None:
-        """The next update; None at the end. `TimeoutError` after a time of silence, `TooSlow` for who is behind."""
+        """Return the next update; None at the end. Raises `TimeoutError` after silence, `TooSlow` on overflow."""
         if self._first:
             first, self._first = self._first, None
             return first
@@ -120,12 +120,12 @@ class Follower:
             return None
         update = update.since(self._last)
         if update.last and (self._last is None or update.last > self._last):
-            self._last = update.last  # whoever came later may be further than the others
+            self._last = update.last  # a client that joined later may have seen more than the others
         return update
 
 
 class Live:
-    """All jobs that clients follow through this server."""
+    """The jobs that clients of this server follow."""
 
     def __init__(self, database: Database, remaining_work: RemainingWork) -> None:
         self._database = database
@@ -155,7 +155,7 @@ class Live:
                     task.cancel()
 
     def stop(self) -> None:
-        """Tell everybody that this is the end."""
+        """End all streams."""
         for followers in self._followers.values():
             for follower in followers:
                 follower.leave()
@@ -175,7 +175,7 @@ class Live:
             try:
                 update = await self._look(fenced, job_id, after)
             except StorageAway:
-                continue  # it comes back, or the server is stopped
+                continue  # retried until the database is back or the server stops
             except NotTheirs:
                 for follower in self._followers.get(place, ()):
                     follower.leave()
@@ -196,7 +196,7 @@ def _look(tx: Tx, job_id: UUID, after: UUID | None, most: int) -> Update:
     if job is None:
         raise NotTheirs(f"There is no job {job_id}.")
     happened = events.happened(tx, job_id, after, most)
-    # One that was stopped has pages in flight for a while, and they count. A completed one has no page left.
+    # A stopped job has pages in flight for a while, and they count. A completed one has no page left.
     in_flight = job.state in _STOPPED and visits.is_walked(tx, job_id)
     last = happened[-1].id if happened else after
     return Update(job, counters.progress(tx, job_id), tuple(happened), last, in_flight or len(happened) == most)

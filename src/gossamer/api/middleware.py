@@ -29,7 +29,7 @@ log = get_logger(__name__)
 
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-# As they go out, in small letters: they are put into every answer.
+# Standard headers of every response, in lower case as they are sent.
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -44,8 +44,8 @@ _HEADERS = (
 )
 MOST_UNDER_WAY = 500
 """Requests of one account at the same time."""
-_PATIENCE = timedelta(seconds=5)  # with a database that is away: whoever asked waits no longer
-_ALWAYS = ("/api/health", "/api/ready")  # answered while the server is being stopped, too
+_PATIENCE = timedelta(seconds=5)  # that requests wait for a database that is away
+_ALWAYS = ("/api/health", "/api/ready")  # also answered while the server is stopping
 
 
 class RequestMiddleware:
@@ -86,7 +86,7 @@ class RequestMiddleware:
         try:
             with no_longer_than(_PATIENCE):
                 await self._answer(scope, receive, exchange)
-        except Exception as error:  # the last stop: it was answered, and is written down here
+        except Exception as error:  # the response was sent already; log the error here
             log.exception("request.failed", request=exchange.id, error=type(error).__name__)
         finally:
             self._under_way -= 1
@@ -147,7 +147,7 @@ class RequestMiddleware:
         return ip
 
     def _write(self, scope: Scope, exchange: "_Exchange") -> None:
-        """One line of JSON. Without the query, in which people put what should not be in logs."""
+        """Write one line of JSON, without the query: it may contain secrets."""
         caller = scope["state"].get("caller")
         line = {
             "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -161,13 +161,13 @@ class RequestMiddleware:
             "account": caller.account if caller else None,
             "key": str(caller.key) if caller and caller.key else None,
         }
-        with suppress(OSError, ValueError):  # nobody reads it any more: requests are answered all the same
+        with suppress(OSError, ValueError):  # a closed log must not stop requests
             self._log.write(orjson.dumps(line).decode() + "\n")
             self._log.flush()
 
 
 class _Exchange:
-    """One request and what was answered to it."""
+    """One request and its response."""
 
     def __init__(self, identifier: str, ip: str, scope: Scope, send: Send) -> None:
         self.id = identifier
@@ -192,7 +192,7 @@ class _Exchange:
         await self._send(message)
 
     def _headers(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        """Those of the answer, and what it does not say itself of those that every answer has."""
+        """Return the answer's headers, completed by the standard headers that it lacks."""
         headers = [(name, value) for name, value in given if name.lower() != b"x-request-id"]
         said = {name.lower() for name, _ in headers}
         more = [(name.lower().encode(), value.encode()) for name, value in self._state.get("headers", {}).items()]

@@ -1,4 +1,7 @@
-"""Every error as RFC 9457 has it: what is wrong, where, and what to do next, with the id of the request."""
+"""Errors as RFC 9457 problems, with a hint and the id of the request.
+
+Hints that name a command are replaced by their HTTP variant; the original is sent as `command_hint`.
+"""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +24,7 @@ from gossamer.store.account_jobs import NotTheirs
 
 log = get_logger(__name__)
 
-AWAY = 5  # seconds after which a database that is away is worth another try
+AWAY = 5  # seconds to wait before retrying while the database is away
 
 
 _HINTS: Mapping[str, str] = {
@@ -82,15 +85,15 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
-    code: str = Field(description="What programs go by: it does not change.")
+    code: str = Field(description="Stable code for programs.")
     hint: str = Field("", description="The next step.")
-    command_hint: str | None = Field(None, description="The next step on the command line, where it is another one.")
-    request_id: str = Field("", description="Name it when you ask for help; it stands in the server's log.")
+    command_hint: str | None = Field(None, description="The next step on the command line, if it differs.")
+    request_id: str = Field("", description="Id of the request in the server's log; quote it when you ask for help.")
     errors: list[Detail] | None = None
 
 
 class Limited(GossamerError):
-    """Too much at once: an error with the headers that say when to come again."""
+    """A rate limit was exceeded: an error with the headers that say when to retry."""
 
     def __init__(self, error: UserError, headers: Mapping[str, str]) -> None:
         super().__init__(str(error))
@@ -175,7 +178,7 @@ def _ours(identifier: str, error: GossamerError) -> Response:
 
 
 def install(api: FastAPI) -> None:
-    """Give every kind of error its answer."""
+    """Register the handler for all errors."""
 
     async def answer(request: Request, error: Exception) -> Response:
         detail = "Something went wrong here that should not. It was written to the server's log."
@@ -239,7 +242,7 @@ def _other_method(path: str) -> str:
 
 
 def over_http(error: UserError) -> str:
-    """The error's own hint, unless that is something to type."""
+    """Return the error's hint, or its HTTP variant if the hint is a command."""
     if "gossamer " not in error.hint and "--" not in error.hint:
         return error.hint
     option = _OPTION.search(error.hint)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
-from gossamer.api.caller import Access, Caller
+from gossamer.api.caller import Caller, KeyAccess
 from gossamer.api.dependencies import GivenParts
 from gossamer.api.error_codes import LADDER, declared
 from gossamer.api.guarded import Guarded
@@ -69,7 +69,7 @@ _CODES = (
 )
 
 
-class Asked(Strict):
+class QuestionBody(Strict):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"example": {"question": "listing", "given": {"limit": 20}}}
     )
@@ -79,7 +79,9 @@ class Asked(Strict):
 
 
 @router.post("", responses=declared(*_CODES), summary="Answer the command line")
-async def ask(body: Asked, parts: GivenParts, caller: Annotated[Caller, Depends(Access(Right.READ))]) -> Response:
+async def ask(
+    body: QuestionBody, parts: GivenParts, caller: Annotated[Caller, Depends(KeyAccess(Right.READ))]
+) -> Response:
     """Answer a question with the data of the caller's account.
 
     Questions about the whole server take an admin key of the account `default`.

@@ -45,12 +45,14 @@ class NewExport(Strict):
     format: str = Field("csv", max_length=100, description=f"{list_formats()}; several with commas.")
     columns: list[Annotated[str, Field(max_length=100)]] = Field(default_factory=list, max_length=200)
     filter: str = Field("", max_length=40, description="unlinked; new, of prospects.")
-    bom: bool = Field(False, description="Begin CSV with a byte order mark.")
+    bom: bool = Field(False, description="Begin CSV files with a byte order mark, for Excel.")
     raw: bool = Field(False, description="Leave text that looks like a formula as it is.")
-    costs: bool = Field(True, description="False: the workbook says nothing of what the job has cost.")
-    title: str = Field("", max_length=200, pattern=LINE, description="Of the workbook, instead of the job's name.")
-    client: str = Field("", max_length=200, pattern=LINE, description="Whom the workbook is for, by name.")
-    since_job: UUID | None = Field(None, description="An earlier job, to say which prospects it did not have.")
+    costs: bool = Field(True, description="False: leave costs out of the workbook.")
+    title: str = Field("", max_length=200, pattern=LINE, description="Title of the workbook; default: the job's name.")
+    client: str = Field("", max_length=200, pattern=LINE, description="Name of the client that the workbook is for.")
+    since_job: UUID | None = Field(
+        None, description="An earlier job to compare with: marks prospects that it did not have."
+    )
     exclude_domains: Annotated[list[Annotated[str, Field(max_length=300)]], Field(fail_fast=True)] = Field(
         default_factory=list, max_length=200_000, description="Domains to leave out, with all their sites."
     )
@@ -75,7 +77,7 @@ class Forgotten(BaseModel):
 
 
 @router.get(
-    "/results", responses=declared("job.not_found", "results.deleted", "request.cursor"), summary="What a job has found"
+    "/results", responses=declared("job.not_found", "results.deleted", "request.cursor"), summary="Results of a job"
 )
 async def results(
     job_id: UUID,
@@ -83,9 +85,9 @@ async def results(
     parts: GivenParts,
     cursor: Cursor = None,
     limit: Limit = 100,
-    kind: Annotated[str | None, Query(max_length=24, description="Of which kind, where a recipe has several.")] = None,
+    kind: Annotated[str | None, Query(max_length=24, description="Kind of records, if the recipe has several.")] = None,
 ) -> views.ResultPage:
-    """A page of records, and a cursor for the next. A job that still runs may have more later."""
+    """Return a page of records, and a cursor for the next page. A running job may have more later."""
     job = await tenant.job(job_id)
     found = await tenant.found(
         job, kind or _first_kind(job, parts), tenant.cursors.place(f"results {job_id}", cursor), limit + 1
@@ -104,7 +106,7 @@ def _first_kind(job: Job, parts: Parts) -> str:
     return recipe.kinds[0].name if recipe and recipe.kinds else ""
 
 
-@router.get("/errors", responses=declared("job.not_found", "request.cursor"), summary="Where a job failed")
+@router.get("/errors", responses=declared("job.not_found", "request.cursor"), summary="Failures of a job")
 async def errors(
     job_id: UUID,
     tenant: Reader,
@@ -113,12 +115,15 @@ async def errors(
     of: Annotated[
         str | None,
         Query(
-            pattern="^(sites|pages)$", description="Sites that failed, or pages. Whichever the job was given, if none."
+            pattern="^(sites|pages)$",
+            description="Failed sites, or failed pages. Default: the kind that the job was given.",
         ),
     ] = None,
 ) -> views.FailurePage:
-    """Of pages that were named, each that could not be had, under the address it was named by. Of sites, those that
-    failed as a whole; single pages of the others with `of=pages`."""
+    """List failures. For a job of pages: each page without a result, by the address that was given.
+
+    For a job of sites: the sites that failed as a whole; with `of=pages`, the single pages of the others.
+    """
     job = await tenant.job(job_id)
     of = of or ("pages" if job.extent.names_pages else "sites")
     ask = tenant.failed_sites if of == "sites" else tenant.failed_pages
@@ -137,11 +142,11 @@ async def _shown(connection: HTTPConnection, parts: Parts, *some: Export) -> lis
     ]
 
 
-@router.post("/exports", status_code=202, responses=declared(*FILES), summary="Make files of a job")
+@router.post("/exports", status_code=202, responses=declared(*FILES), summary="Export a job to files")
 async def export(
     job_id: UUID, body: NewExport, tenant: Submitter, parts: GivenParts, connection: HTTPConnection
 ) -> Exports:
-    """They are made in the background, of what there is so far if the job still runs, and kept for 7 days."""
+    """Start exports in the background. They have the results so far if the job is running, and are kept for 7 days."""
     job = await tenant.job(job_id)
     looks = Looks(bom=body.bom, raw=body.raw, costs=body.costs, title=body.title, client=body.client)
     since = await tenant.job(body.since_job) if body.since_job else None
@@ -150,7 +155,7 @@ async def export(
     return Exports(items=await _shown(connection, parts, *await tenant.order_files(job, wish)))
 
 
-@router.get("/exports", responses=declared("job.not_found", "request.cursor"), summary="The files of a job")
+@router.get("/exports", responses=declared("job.not_found", "request.cursor"), summary="List the exports of a job")
 async def exports(
     job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection, cursor: cursors.NoCursor = None
 ) -> Exports:
@@ -159,7 +164,7 @@ async def exports(
 
 
 @router.post(
-    "/exports/cancel", status_code=202, responses=declared("job.not_found"), summary="Stop making files of a job"
+    "/exports/cancel", status_code=202, responses=declared("job.not_found"), summary="Cancel the exports of a job"
 )
 async def cancel_exports(job_id: UUID, tenant: Submitter, parts: GivenParts, connection: HTTPConnection) -> Exports:
     job = await tenant.job(job_id)
@@ -168,7 +173,7 @@ async def cancel_exports(job_id: UUID, tenant: Submitter, parts: GivenParts, con
 
 
 @router.get(
-    "/exports/{export_id}", responses=declared("job.not_found", "export.not_found"), summary="How far a file is"
+    "/exports/{export_id}", responses=declared("job.not_found", "export.not_found"), summary="Status of an export"
 )
 async def look(
     job_id: UUID, export_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection
@@ -182,10 +187,10 @@ async def look(
     responses={
         **declared("job.not_found", "export.not_found", "export.not_ready"),
         200: {"description": "The file.", "content": {"application/octet-stream": {}}},
-        307: {"description": "Where it lies in object storage, for a short time."},
+        307: {"description": "Temporary link to the file in object storage."},
     },
     response_class=Response,
-    summary="Fetch a file",
+    summary="Download an export",
 )
 async def fetch(job_id: UUID, export_id: UUID, tenant: Reader, parts: GivenParts) -> Response:
     one = await tenant.file(await tenant.job(job_id), export_id)
@@ -208,11 +213,11 @@ async def fetch(job_id: UUID, export_id: UUID, tenant: Reader, parts: GivenParts
     responses={
         **declared("link.refused", "link.gone", "not_found", keyless=True),
         200: {"description": "The file.", "content": {"application/octet-stream": {}}},
-        307: {"description": "Where it lies in object storage by now."},
+        307: {"description": "Link to the file in object storage."},
     },
     dependencies=[Depends(Keyless("ip"))],
     response_class=Response,
-    summary="Fetch a file by its link",
+    summary="Download a file by its link",
 )
 async def fetch_by_link(
     parts: GivenParts,
@@ -225,7 +230,7 @@ async def fetch_by_link(
     It needs no key, and gives access to this one file until it expires.
     """
     export_store, now = parts.app.export_store(), parts.app.clock.now()
-    # Read from the address and written anew: how somebody else has spelled it does not matter.
+    # Verified in our own spelling, whatever the request's was.
     if export_store.local.verify(f"{SERVED}{key}?expires={expires}&signature={signature}", now) is None:
         raise UserError(
             "link.refused",
@@ -237,7 +242,7 @@ async def fetch_by_link(
         headers = {"X-Robots-Tag": "noindex"}
         return FileResponse(path, filename=path.name, media_type="application/octet-stream", headers=headers)
     if export_store.remote is not None:
-        # It lay here because object storage was away.
+        # The file was kept locally while object storage was away.
         left = timedelta(seconds=max(1, int(expires) - int(now.timestamp())))
         return RedirectResponse(await export_store.remote.link(key, left), status_code=307)
     raise UserError("link.gone", "The file of this link was deleted.", hint="Have it made anew.")
@@ -253,7 +258,7 @@ async def forget(
     url: Annotated[str | None, Query(max_length=2_000)] = None,
     domain: Annotated[str | None, Query(max_length=300)] = None,
     job: Annotated[UUID | None, Query(description="Only in this job.")] = None,
-    dry_run: Annotated[bool, Query(description="Only say what would be removed.")] = False,
+    dry_run: Annotated[bool, Query(description="List what would be removed, without removing it.")] = False,
 ) -> Forgotten:
     """Erase a page or a domain from the rows and exports of all jobs of the account.
 

@@ -1,4 +1,4 @@
-"""One page at once, or many as a job: the recipe `scrape` for programs."""
+"""Scraping over HTTP: one page while the client waits, or many as a job."""
 
 import asyncio
 import time
@@ -35,9 +35,9 @@ from gossamer.store.given_pages import ScrapedPage
 router = APIRouter(prefix="/v1", tags=["scrape"], route_class=ReadAgain)
 
 LONGEST_WAIT = 60.0  # seconds
-_LOOK, _LONGEST_LOOK = 0.05, 0.5  # seconds between looks at the rows, ever longer
+_LOOK, _LONGEST_LOOK = 0.05, 0.5  # seconds between checks of the rows, increasing
 _AT_REST = {JobState.PAUSING, JobState.PAUSED, *OVER}
-# Reasons that are about what was asked for, and not about how the site is today.
+# Reasons that lie in the request, not in the site's present state.
 _STATUS = {
     Reason.ROBOTS: (403, "robots-disallowed"),
     Reason.FORBIDDEN_ADDRESS: (400, "address-forbidden"),
@@ -60,12 +60,12 @@ class Wanted(Strict):
         max_length=20,
         description="html, raw, text, markdown, links, metadata, structured, extract, screenshot. Markdown if none.",
     )
-    extract: dict[str, Any] | None = Field(None, description="Fields to take out, by CSS selector or XPath.")
+    extract: dict[str, Any] | None = Field(None, description="Fields to extract, by CSS selector or XPath.")
     only_main_content: bool = Field(
-        True, description="Whether Markdown is without menus, banners, footers and lists of other pages."
+        True, description="Leave menus, banners, footers and lists of links out of the Markdown."
     )
     mode: str | None = Field(None, max_length=40, description="free-only, hybrid or premium-only.")
-    ladder: str | None = Field(None, max_length=400, description="Your own instead, like direct,stealth.")
+    ladder: str | None = Field(None, max_length=400, description="Custom list of methods, like direct,stealth.")
     limits: Limits = Field(default_factory=Limits)
 
     def request(
@@ -78,7 +78,7 @@ class Wanted(Strict):
         *,
         result_file: bool = False,
     ) -> JobRequest:
-        """`more` are rungs that this job has in addition to those of the installation."""
+        """Return the job request for these pages. `more` names additional rungs of this job."""
         if key:
             check_key(key)
         request = scrape_request(
@@ -98,12 +98,14 @@ class Wanted(Strict):
 
 
 class PageOptions(Wanted):
-    timeout: float = Field(60.0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for it; then you get its job.")
+    timeout: float = Field(
+        60.0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for the page; after that, the answer is its job."
+    )
     is_async: bool = Field(
         False,
         alias="async",
-        description="Do not wait at all: answer 202 with its job at once. Its `result` there says where the result is, "
-        "and webhooks are told `result.ready`.",
+        description="Do not wait: answer 202 with the job at once. The job's `result` locates the result, and webhooks "
+        "receive `result.ready`.",
     )
 
 
@@ -115,7 +117,8 @@ class NewScrape(PageOptions):
 
     url: Url
     options: PageOptions | None = Field(
-        None, description="Another form: all of the others in one object. The answer is then `{content, meta}`."
+        None,
+        description="All options in one object, instead of at the top level. The answer is then `{content, meta}`.",
     )
 
     @model_validator(mode="after")
@@ -123,7 +126,7 @@ class NewScrape(PageOptions):
         both = self.options and sorted(self.model_fields_set - {"url", "options"})
         if both:
             name = "async" if both[0] == "is_async" else both[0]
-            raise ValueError(f"{name} stands beside options: write it into options, or leave options out")
+            raise ValueError(f"{name} stands beside options: move it into options, or leave options out")
         return self
 
 
@@ -138,22 +141,22 @@ class NewBatch(Wanted):
 
 
 class PageView(BaseModel):
-    """One address and what came of it."""
+    """One address and its result."""
 
     url: str
     status: str = Field(description="pending, done, failed or skipped.")
-    error: str = Field("", description="Why there is no result, as a sentence.")
-    code: str = Field("", description="The same for programs.")
+    error: str = Field("", description="Reason for the failure, as a sentence.")
+    code: str = Field("", description="Reason for the failure, as a code.")
     http_status: int | None = None
     tries: int = 0
-    data: dict[str, Any] = Field(default_factory=dict, description="What was asked for.")
+    data: dict[str, Any] = Field(default_factory=dict, description="The requested formats.")
 
 
 class Scraped(PageView):
     job_id: str
     final_url: str
-    method: str = Field(description="What has read it.", examples=[DIRECT.name])
-    credits: int = Field(description="Account credits that it took.")
+    method: str = Field(description="Method that fetched the page.", examples=[DIRECT.name])
+    credits: int = Field(description="Account credits used.")
 
 
 class Meta(BaseModel):
@@ -167,16 +170,16 @@ class Meta(BaseModel):
     content_type: str
     bytes: int
     timestamp: str
-    method: str = Field(description="What has read it.", examples=[DIRECT.name])
+    method: str = Field(description="Method that fetched the page.", examples=[DIRECT.name])
     tries: int
-    credits: int = Field(description="Account credits that it took.")
+    credits: int = Field(description="Account credits used.")
     job_id: str
 
 
 class ScrapedContent(BaseModel):
     """The answer to a request with `options`."""
 
-    content: Any = Field(description="What was asked for: of one format that itself, of several an object of them.")
+    content: Any = Field(description="The requested format itself; if there are several, an object of them.")
     meta: Meta
 
 
@@ -184,7 +187,7 @@ class Accepted(BaseModel):
     id: str
     state: JobState
     urls: int
-    duplicates: int = Field(0, description="Addresses that were there more than once, and are fetched once.")
+    duplicates: int = Field(0, description="Repeated addresses, which are fetched once.")
     links: dict[str, str]
 
 
@@ -199,7 +202,7 @@ class PageList(BaseModel):
     response_model=Scraped | ScrapedContent,
     responses={
         **declared(*ROOM, *PAGES, *ONCE, *_FAILED),
-        202: {"model": Accepted, "description": "It takes longer, or was not to be waited for: its job."},
+        202: {"model": Accepted, "description": "The job, if the page takes longer or `async` was given."},
     },
     summary="Scrape a page",
 )
@@ -259,7 +262,7 @@ def _content_of(formats: Sequence[str], answer: Scraped) -> ScrapedContent:
 async def read_page(
     tenant: Tenant, parts: Parts, wanted: JobRequest, door: str, until: float
 ) -> tuple[Job, ScrapedPage | None]:
-    """Submit a job of one page and wait for it; no page if that takes too long, or nothing comes of waiting."""
+    """Submit a job of one page and wait for it. The page is None if it takes too long, or if the job stopped."""
     job, walked = await tenant.submit_express(wanted, door, parts.express)
     if walked:
         await asyncio.wait([walked], timeout=max(0.0, until - time.monotonic()))
@@ -278,7 +281,7 @@ async def _await_page(tenant: Tenant, job: Job, url: str, until: float) -> Scrap
             return page
         if is_over or time.monotonic() + look > until:
             return None
-        # A job may end with its page, between two looks: then there is one look more.
+        # A job may end together with its page between two checks: check once more.
         is_over = (await tenant.job(job.id)).state in _AT_REST
         if not is_over:
             await asyncio.sleep(look)
@@ -286,7 +289,7 @@ async def _await_page(tenant: Tenant, job: Job, url: str, until: float) -> Scrap
 
 
 def problem_of(page: ScrapedPage) -> tuple[int, str]:
-    """The status and the code that say why a page could not be had."""
+    """Return the HTTP status and the problem code of a page that could not be fetched."""
     reason = page.trouble.reason if page.trouble else None
     return _STATUS.get(reason, (422, "page-failed")) if reason else (422, "page-failed")
 
@@ -321,7 +324,7 @@ def _accepted(job: Job, listed: AddressList, headers: dict[str, str] | None = No
     summary="Scrape many pages",
 )
 async def batch(body: NewBatch, tenant: Spender, parts: GivenParts, idempotency_key: IdempotencyKey = None) -> Response:
-    """One job for up to 50,000 addresses; each has a result of its own, whatever becomes of the others."""
+    """Create one job for up to 50,000 addresses. Each has its own result, independent of the others."""
     listed = await parts.heavy.run(tenant.id, len(body.urls), lambda: read_addresses(body.urls, "#/body/urls/"))
     wanted = body.request(listed, parts, body.name, idempotency_key)
     return _accepted((await tenant.submit(wanted, "batch", len(listed.urls))).job, listed)
@@ -330,7 +333,7 @@ async def batch(body: NewBatch, tenant: Spender, parts: GivenParts, idempotency_
 @router.get(
     "/jobs/{job_id}/urls",
     responses=declared("job.not_found", "results.deleted", "request.cursor"),
-    summary="What came of each address",
+    summary="Result of each address",
 )
 async def urls(
     job_id: UUID,

@@ -1,4 +1,4 @@
-"""The endpoints `/scrapersky`: one address or a batch, a status to come back for, and the stored metadata."""
+"""The endpoints `/scrapersky`: scan one address or a batch, poll its status, and get the metadata."""
 
 from operator import itemgetter
 from typing import Any
@@ -67,11 +67,11 @@ class BatchStatus(BaseModel):
     completed: int
     failed: int
     pending: int
-    results: list[UrlStatus] = Field(description="In the order they were given.")
+    results: list[UrlStatus] = Field(description="In the order of the request.")
 
 
 class RetriedBatch(BatchAccepted):
-    retried: int = Field(description="Addresses that are really tried again.")
+    retried: int = Field(description="Number of addresses that are retried.")
     message: str = Field(description="The same as a sentence.")
 
 
@@ -81,7 +81,7 @@ async def scan(body: One, tenant: Spender, parts: GivenParts) -> JobAccepted:
     return JobAccepted(job_id=str(job.id), status="pending", status_url=f"/scrapersky/status/{job.id}")
 
 
-@router.get("/status/{job_id}", responses=declared("job.not_found", "results.deleted"), summary="How a scan stands")
+@router.get("/status/{job_id}", responses=declared("job.not_found", "results.deleted"), summary="Status of a scan")
 async def status(job_id: UUID, tenant: Reader) -> SingleStatus:
     job = await tenant.job(job_id)
     (page,) = (await tenant.scraped_after(job, "", 1)).pages or (ScrapedPage("", PageState.PENDING),)
@@ -94,7 +94,7 @@ async def scan_batch(body: Many, tenant: Spender, parts: GivenParts) -> BatchAcc
 
 
 @router.get(
-    "/batch/status/{batch_id}", responses=declared("job.not_found", "results.deleted"), summary="How a batch stands"
+    "/batch/status/{batch_id}", responses=declared("job.not_found", "results.deleted"), summary="Status of a batch"
 )
 async def batch_status(batch_id: UUID, tenant: Reader) -> BatchStatus:
     return await _standing(tenant, await tenant.job(batch_id))
@@ -118,10 +118,10 @@ async def _standing(tenant: Tenant, job: Job) -> BatchStatus:
     "/batch/{batch_id}/retry-failed",
     status_code=202,
     responses=declared(*ROOM, *STEER, "results.deleted", "results.hidden"),
-    summary="Try again",
+    summary="Retry what failed",
 )
 async def retry_failed(batch_id: UUID, tenant: Continuer) -> RetriedBatch:
-    """Retry the failed pages that may work by now, once the batch is over. Missing pages are not retried."""
+    """Retry failed pages once the batch is over, except those that would fail again, such as missing pages."""
     job = await tenant.job(batch_id)
     before = await _standing(tenant, job)
     if before.pending and job.state not in OVER:

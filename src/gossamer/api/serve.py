@@ -1,4 +1,4 @@
-"""`gossamer serve`: from settings to a server that listens, works its home, and stops without losing anything."""
+"""The server process of `gossamer serve`: listen, run the data folder's jobs, and stop without losing work."""
 
 import asyncio
 import errno
@@ -37,12 +37,12 @@ from gossamer.runtime.runner import Runner
 from gossamer.runtime.services import Where, run_services
 
 _BACKLOG = 2_048
-_SWITCH = 0.001  # seconds after which a thread that computes lets the loop go on
-_BLINK = 2.0  # seconds for which a database may be away without anybody being told: requests wait
+_SWITCH = 0.001  # seconds after which a computing thread yields to the event loop
+_BLINK = 2.0  # seconds for which requests wait for a database that is away
 
 
-_LOOK = 1.0  # seconds after which a home that somebody else works is looked at again
-_AGAIN = 5.0  # and after which one is tried again that could not be worked
+_LOOK = 1.0  # seconds between checks of a data folder whose jobs another process runs
+_AGAIN = 5.0  # and before another try after a failure
 
 
 _WAYS_OUT = {
@@ -83,10 +83,10 @@ async def serve(
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
     await find_account(app.database, DEFAULT)
-    # Whoever has named a key of their own needs none of ours.
+    # With a configured admin token no first key is needed.
     new = None if app.settings.admin_token or development else await first_key(app.database)
     async with open_parts(app, development) as parts:
-        worked = await _who_works(app, api_only=api_only)  # before ours begins
+        worked = await _who_works(app, api_only=api_only)  # before our own runner starts
         wire = make_api(parts)
         server = _Quiet(server_config(wire, ConnectionLimits()))
         tasks = [asyncio.create_task(server.serve(sockets=[listener]))]
@@ -95,7 +95,7 @@ async def serve(
         tasks.append(asyncio.create_task(run_services(Where.SERVER, owners)))
         if not api_only:
             tasks.append(asyncio.create_task(HomeWorker(app, parts.express, processes).run()))
-        gc.freeze()  # what was loaded to begin with stays: to look through all of it takes as long as many requests
+        gc.freeze()  # what was loaded at the start stays: collecting it takes as long as many requests
         _greet(say, listener, new.text if new else "", worked)
         if development:
             say(f"Development mode: no key is needed here, and pages of {', '.join(development.origins)} may ask.")
@@ -200,7 +200,7 @@ def server_config(wire: RequestMiddleware, limits: ConnectionLimits) -> uvicorn.
 
 
 async def _drain(wire: RequestMiddleware, live: Live, seconds: float) -> None:
-    """New requests are refused politely, those under way may finish."""
+    """Refuse new requests with a 503, and let those in progress finish."""
     wire.stopping = True
     live.stop()
     with suppress(TimeoutError):
@@ -229,7 +229,7 @@ class HomeWorker:
         self.is_working = False
 
     async def run(self) -> None:
-        """For ever, until it is cancelled: then the children settle and hand back what they have."""
+        """Run until cancelled; the child processes then settle or return their visits."""
         while True:
             if not self._app.lock.take():
                 await asyncio.sleep(_LOOK)

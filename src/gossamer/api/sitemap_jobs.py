@@ -34,16 +34,16 @@ from gossamer.store.account_jobs import NotTheirs
 
 router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"], route_class=ReadAgain)
 
-DOOR = "sitemap"  # by which these jobs are told from others
+DOOR = "sitemap"  # marks these jobs in the usage
 _READING = "sitemap-files"
 _UNKNOWN = "Job not found"
-_PATIENCE = 60.0  # seconds that all files of a sitemap may take together
+_PATIENCE = 60.0  # seconds for all files of a sitemap together
 _MOST_FILES = 500
-_MOST_ENTRIES = 500_000  # looked at in all files of a sitemap together, whether they are taken or not
+_MOST_ENTRIES = 500_000  # entries read in all files of a sitemap together
 _LOOK = 0.1
 
 
-class Status(StrEnum):
+class SitemapJobStatus(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -51,35 +51,34 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
-_STATUS: Mapping[JobState, Status] = {
-    JobState.PENDING: Status.QUEUED,
-    JobState.RUNNING: Status.RUNNING,
-    JobState.PAUSING: Status.RUNNING,
-    JobState.PAUSED: Status.QUEUED,
-    JobState.COMPLETED: Status.SUCCEEDED,
-    JobState.ARCHIVED: Status.SUCCEEDED,
-    JobState.FAILED: Status.FAILED,
-    JobState.CANCELLED: Status.CANCELLED,
+_STATUS: Mapping[JobState, SitemapJobStatus] = {
+    JobState.PENDING: SitemapJobStatus.QUEUED,
+    JobState.RUNNING: SitemapJobStatus.RUNNING,
+    JobState.PAUSING: SitemapJobStatus.RUNNING,
+    JobState.PAUSED: SitemapJobStatus.QUEUED,
+    JobState.COMPLETED: SitemapJobStatus.SUCCEEDED,
+    JobState.ARCHIVED: SitemapJobStatus.SUCCEEDED,
+    JobState.FAILED: SitemapJobStatus.FAILED,
+    JobState.CANCELLED: SitemapJobStatus.CANCELLED,
 }
 
 
 class Options(BaseModel):
-    domain: str = Field("", max_length=300, description="What the job is called; that of the first address if empty.")
+    domain: str = Field("", max_length=300, description="Name of the job; default: the domain of the first address.")
     max_urls: int = Field(10_000, ge=1, le=MAX_ADDRESSES)
     max_concurrency: int = Field(
         2,
         ge=1,
         le=100,
-        description="Requests in flight at a time. Those to one site are as far apart as ever.",
+        description="Maximum number of requests in flight. Requests to one site keep their usual distance.",
     )
     allow_residential: bool = False
-    enable_firecrawl: bool = Field(False, description="Ask Firecrawl for what cannot be had directly.")
+    enable_firecrawl: bool = Field(False, description="Use Firecrawl for pages that cannot be fetched directly.")
     firecrawl_api_key: SecretStr | None = Field(
         None,
         max_length=200,
-        description="Your own key to Firecrawl, for this job alone: encrypted, never shown, gone when the job is "
-        "deleted. Taken only with enable_firecrawl; without one the operator's is used. Where there is none, the job "
-        "is refused.",
+        description="Your own Firecrawl key, for this job only: stored encrypted, never shown, deleted with the job. "
+        "Used only with enable_firecrawl; the default is the operator's key. Without any key the job is refused.",
     )
     traffic_budget_mb: int = Field(100, ge=1, le=10**6)
     residential_limit_mb: int = Field(50, ge=0, le=10**6)
@@ -92,9 +91,9 @@ class NewSitemapJob(BaseModel):
         }
     )
 
-    sitemap_url: Url | None = Field(None, description="A sitemap, whose pages are read.")
+    sitemap_url: Url | None = Field(None, description="Address of a sitemap whose pages are scraped.")
     sitemap_urls: Urls | None = Field(
-        None, max_length=MAX_ADDRESSES, description="Pages themselves, where no sitemap_url is given."
+        None, max_length=MAX_ADDRESSES, description="Addresses of pages, if no sitemap_url is given."
     )
     options: Options = Field(default_factory=Options)
 
@@ -102,7 +101,7 @@ class NewSitemapJob(BaseModel):
 class SitemapJob(BaseModel):
     id: str
     domain: str
-    status: Status
+    status: SitemapJobStatus
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
@@ -134,7 +133,7 @@ async def create(body: NewSitemapJob, tenant: Spender, parts: GivenParts) -> Sit
     """
     await tenant.check_quota()
     options = body.options
-    # Before a sitemap is read, which may take a minute.
+    # Checked before the sitemap is read, which may take a minute.
     sealed = _sealed(options, tenant, parts)
     if options.enable_firecrawl and FIRECRAWL.name not in (*parts.app.rungs, *sealed):
         raise UserError(
@@ -204,7 +203,7 @@ async def _pages_of(tenant: Tenant, parts: Parts, address: str, most: int) -> li
 
 
 async def _bodies(tenant: Tenant, parts: Parts, files: list[str], until: float) -> AsyncIterator[bytes]:
-    """The files as they came, one after the other: together they may be more than fits into memory."""
+    """Yield the bodies of the files one by one: together they may not fit into memory."""
     listed = read_addresses(files)
     request = Wanted(formats=["raw"]).request(listed, parts, f"Sitemap {files[0][:150]}", None)
     job = (await tenant.submit(request, _READING, len(listed.urls))).job
@@ -237,14 +236,14 @@ async def _job(tenant: Tenant, given: str) -> Job:
 
 
 def _id_of(given: str) -> UUID:
-    """Ids that cannot be any are unknown ones here."""
+    """Return the id of a job; an invalid id counts as unknown."""
     try:
         return UUID(given)
     except ValueError:
         raise NotTheirs(_UNKNOWN) from None
 
 
-@router.get("", responses=declared(), summary="List jobs of sitemaps")
+@router.get("", responses=declared(), summary="List sitemap jobs")
 async def list_jobs(
     tenant: Reader,
     domain: Annotated[str | None, Query(max_length=300)] = None,
@@ -253,7 +252,7 @@ async def list_jobs(
     return [await _shown(tenant, job) for job in await tenant.jobs_by(DOOR, domain or "", limit)]
 
 
-@router.get("/{job_id}", responses=declared("job.not_found"), summary="How a job of a sitemap stands")
+@router.get("/{job_id}", responses=declared("job.not_found"), summary="Status of a sitemap job")
 async def look(job_id: str, tenant: Reader) -> SitemapJob:
     return await _shown(tenant, await _job(tenant, job_id))
 
@@ -262,20 +261,22 @@ async def look(job_id: str, tenant: Reader) -> SitemapJob:
     "/{job_id}/cancel",
     status_code=202,
     responses=declared("job.not_found", "sitemap.status", "job.state"),
-    summary="Cancel it",
+    summary="Cancel a sitemap job",
 )
 async def cancel(job_id: str, tenant: Submitter) -> Ok:
     job = await _job(tenant, job_id)
     status = _STATUS[job.state]
-    if status not in (Status.QUEUED, Status.RUNNING):
+    if status not in (SitemapJobStatus.QUEUED, SitemapJobStatus.RUNNING):
         raise UserError("sitemap.status", f"Cannot cancel job in status: {status}", hint="It is over already.")
     await tenant.cancel(job)
     return Ok()
 
 
-@router.get("/{job_id}/exports", responses=declared("job.not_found", "recipe.missing"), summary="Its tables")
+@router.get(
+    "/{job_id}/exports", responses=declared("job.not_found", "recipe.missing"), summary="Tables of a sitemap job"
+)
 async def exports(job_id: str, tenant: Reader) -> Response:
-    """The tables full, seo and diff are made by the recipe `site`, which is not there yet."""
+    """Not available yet: the tables full, seo and diff belong to the recipe `site`."""
     job = await _job(tenant, job_id)
     raise UserError(
         "recipe.missing",
@@ -288,7 +289,7 @@ async def exports(job_id: str, tenant: Reader) -> Response:
     "/{job_id}/stream",
     response_class=Response,
     responses={**declared("job.not_found"), 200: {"description": "Progress.", "content": {"text/event-stream": {}}}},
-    summary="Follow it",
+    summary="Follow a sitemap job",
 )
 async def stream(
     job_id: str, request: Request, parts: GivenParts, caller: Annotated[Caller, Depends(FOLLOWER)]

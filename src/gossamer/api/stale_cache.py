@@ -1,7 +1,7 @@
-"""Recent answers, used while the database is down: better old and marked than none.
+"""Cache of recent answers, served and marked as stale while the database is down.
 
-Only answers to reads of status are kept, by account and address, and the callers recognised by their
-keys. Nothing is answered from here while the database can be reached.
+It keeps the answers to GET requests, by account and address, and the callers recognised by their keys. It is not
+used while the database can be reached.
 """
 
 import time
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 _LARGEST = 64 * 1024  # bytes of one answer
 _LONGEST = 2_000  # characters of an address
-_BESIDE = 500  # bytes that the memory of one takes beside itself and its address
-_MOST = 32 * 1024 * 1024  # of all
+_BESIDE = 500  # bytes that an entry takes besides its body and address
+_MOST = 32 * 1024 * 1024  # bytes of all entries
 _ANSWERS_LAST = 3_600.0  # seconds
 _CALLERS_LAST = 600.0  # a key that was revoked during an outage reads old answers for so long
 _MOST_CALLERS = 10_000
-_PROVEN_FOR = 3_600.0  # a key that was right so long ago is not counted as one that nobody has proven
+_PROVEN_FOR = 3_600.0  # seconds for which a verified key is not counted as a try
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _StoredAnswer:
     body: bytes
     at: float
 
 
 class StaleCache:
-    """The memory of one server."""
+    """Recent answers and callers of one server."""
 
     def __init__(self, is_away: Callable[[], bool], clock: Callable[[], float] = time.time) -> None:
         self.is_away = is_away
         self._clock = clock
-        self._answers: OrderedDict[tuple[str, str], _Answer] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, str], _StoredAnswer] = OrderedDict()
         self._size = 0
         self._callers: OrderedDict[bytes, tuple[Caller, float]] = OrderedDict()
 
@@ -49,13 +49,13 @@ class StaleCache:
         if len(body) > _LARGEST or len(address) > _LONGEST:
             return
         self._drop((account, address))
-        self._answers[account, address] = _Answer(body, self._clock())
+        self._answers[account, address] = _StoredAnswer(body, self._clock())
         self._size += len(body) + len(address) + _BESIDE
         while self._size > _MOST:
             self._drop(next(iter(self._answers)))
 
     def answer(self, account: str, address: str) -> Response | None:
-        """The last answer, marked: `Age`, `Warning` and, in an object that has room for it, `as_of`."""
+        """Return the last answer, marked by `Age`, `Warning` and, in objects with that field, `as_of`."""
         found = self._answers.get((account, address))
         if found is None or (age := self._clock() - found.at) > _ANSWERS_LAST:
             return None

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
-from gossamer.api.caller import Access, Caller
+from gossamer.api.caller import Caller, KeyAccess
 from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.error_codes import declared
 from gossamer.api.guarded import Guarded
@@ -25,10 +25,10 @@ from gossamer.store.account_jobs import NotTheirs
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["live"], route_class=Guarded)
 
-FOLLOWER = Access(Right.READ, in_query=True)
-_PATIENCE = 30.0  # seconds that a reader may take to read what was sent
+FOLLOWER = KeyAccess(Right.READ, in_query=True)
+_PATIENCE = 30.0  # seconds in which a client has to read what was sent
 _SLOW = "slow"
-_OTHER_TRY = 1013  # what a WebSocket is told that should come again later
+_OTHER_TRY = 1013  # WebSocket close code: try again later
 _GOING_AWAY = 1001
 
 
@@ -86,7 +86,7 @@ class EventStream(Response):
             except TooSlow as error:
                 await say(f"event: {_SLOW}\ndata: {orjson.dumps({'type': _SLOW, 'detail': str(error)}).decode()}\n\n")
             except TimeoutError:
-                return  # nobody reads what we say
+                return  # the client does not read
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
@@ -113,11 +113,13 @@ async def follow(
     parts: GivenParts,
     _: Annotated[Caller, Depends(FOLLOWER)],
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=100)] = None,
-    access_token: Annotated[str | None, Query(max_length=2_000, description="For browsers: a login's token.")] = None,
+    access_token: Annotated[
+        str | None, Query(max_length=2_000, description="Access token of a login, for browsers.")
+    ] = None,
 ) -> Response:
-    """At most four updates a second. After a break, `Last-Event-ID` brings what happened meanwhile.
+    """Stream up to four updates a second. After a break, `Last-Event-ID` continues where the stream ended.
 
-    The same address speaks WebSocket: send `?last_event_id=` there.
+    The same address accepts WebSocket connections, with `?last_event_id=`.
     """
     caller = await reader_of(request, parts, job_id)
     return EventStream(parts.live, caller.account, job_id, _id(last_event_id))
@@ -161,7 +163,7 @@ async def _tell(socket: WebSocket, live: Live, caller: Caller, job_id: UUID) -> 
         except TooSlow:
             await socket.close(_OTHER_TRY, "you read too slowly")
         except TimeoutError:
-            return  # nobody reads what we say
+            return  # the client does not read
 
 
 async def _say(socket: WebSocket, said: object) -> None:
@@ -179,7 +181,7 @@ async def _drained(socket: WebSocket) -> None:
 
 
 async def reader_of(connection: HTTPConnection, parts: Parts, job_id: UUID) -> Caller:
-    """The caller, if the job is their account's."""
+    """Return the caller, if the job belongs to their account."""
     caller = await FOLLOWER(connection, parts)
     if await parts.app.database.read(account_jobs.job, caller.account, job_id) is None:
         raise NotTheirs(f"There is no job {job_id}.")

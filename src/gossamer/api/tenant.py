@@ -1,7 +1,7 @@
 """Everything an account can see and do: the only way from an endpoint to rows.
 
-An endpoint is given a Tenant and never a database. Each question here names the account, or goes through a `Fenced`
-database, which makes sure in the very transaction that the job is the account's.
+An endpoint receives a `Tenant` and never a database. Each query names the account, or goes through an
+`AccountScopedDatabase`, which checks in the same transaction that the job belongs to the account.
 """
 
 from asyncio import Future
@@ -43,10 +43,12 @@ from gossamer.store.records import Failure, Failures
 from gossamer.webhooks import service as webhook_service
 from gossamer.webhooks.service import Made
 
-_FEW = 10  # pages of a scrape, which are read before anybody could say when
+_FEW = 10  # pages of a scrape that is over before its remaining time could be estimated
 
 
 class TenantWebhooks:
+    """Webhooks of one account. Every query names the account."""
+
     def __init__(self, app: App, account: str) -> None:
         self.id = account
         self._app = app
@@ -94,7 +96,7 @@ class TenantWebhooks:
         )
 
     async def delivery(self, webhook_id: UUID, delivery_id: UUID) -> Delivery:
-        """One of this webhook: one of another is none."""
+        """Return a delivery of this webhook; those of other webhooks count as missing."""
         found = await webhook_service.delivery(self._app.database, self.id, delivery_id)
         if found.endpoint_id != webhook_id:
             raise webhook_service.no_delivery(delivery_id)
@@ -120,7 +122,7 @@ class Tenant:
     def _of(self, job_id: UUID) -> AccountScopedDatabase:
         return AccountScopedDatabase(self._app.database, self.id, job_id)
 
-    # Its jobs.
+    # Jobs.
 
     async def job(self, job_id: UUID) -> Job:
         found = await self._app.database.read(account_jobs.job, self.id, job_id)
@@ -134,7 +136,7 @@ class Tenant:
         )
 
     async def jobs_by(self, door: str, name: str, limit: int) -> list[Job]:
-        """Those that came in by one door, newest first; of one name only, if it is given."""
+        """Return the jobs submitted by one kind of request, newest first; with `name`, only those of that name."""
         return await self._app.database.read(account_jobs.by_door, self.id, door, name, limit)
 
     async def status(self, job_id: UUID) -> account_jobs.Status:
@@ -168,11 +170,11 @@ class Tenant:
         await self._app.database.read(limits.refuse, self.id, self._app.quota)
 
     async def check_balance(self, key: str | None = None) -> None:
-        """Refuse where nothing is left to pay with."""
+        """Refuse an account without credits."""
         await self._refuse_unpaid()
 
     async def submit(self, request: JobRequest, door: str, urls: int) -> Submitted:
-        """Make a job of this account, as a request that came in by `door`. A page takes one credit at least."""
+        """Submit a job of this account; `door` is the kind of request. A page takes at least one credit."""
         return await self._submit(request, door, urls, None)
 
     async def _submit(self, request: JobRequest, door: str, urls: int, express_slot: ExpressSlot | None) -> Submitted:
@@ -212,7 +214,7 @@ class Tenant:
         await control.pause(self._of(job.id), job)
 
     async def resume(self, job: Job, cap: Cap) -> None:
-        """Let it go on if there is room; one that has not begun waits for its turn otherwise."""
+        """Resume a job if the account has room; a job that has not started waits otherwise."""
         await self._refuse_unpaid()
         if job.state is JobState.PENDING:
             await control.start(self._of(job.id), job, self._room)
@@ -223,7 +225,7 @@ class Tenant:
         return await control.rename(self._of(job.id), job, name)
 
     async def again(self, job: Job, name: str, key: str) -> JobRequest:
-        """The request for a job like this one; the same again if it came under this key before."""
+        """Return the request for a job like this one; the same request if the key was used before."""
         if key and not name:
             name = await self._app.database.read(jobs.name_under, self.id, key)
         listed = is_listed(job.recipe)
@@ -233,7 +235,7 @@ class Tenant:
     async def cancel(self, job: Job) -> None:
         await control.cancel(self._of(job.id), job)
         if job.state is JobState.PENDING:
-            # Nothing was done for it: what was set aside is free again at once.
+            # It has not started: its reserved credits are free again at once.
             await self._app.database.write(usage.close, self.id, job.id, self._prices)
 
     async def give_up(self, job: Job) -> None:
@@ -255,14 +257,14 @@ class Tenant:
         await self._app.database.read(limits.refuse_unpaid, self.id, await self.quota())
 
     async def delete(self, job: Job) -> int:
-        """Delete what it has found; how many rows. What it took stays written down."""
+        """Delete the results of a job and return the number of rows. Its usage is kept."""
         refuse_at_work(job, "it cannot be deleted")
         await self._app.database.write(usage.close, self.id, job.id, self._prices)
         rows = await delete_job(self._of(job.id), job)
         await FileSweeper(self._app.database, self._app.export_store(), self._app.page_files()).remove_now()
         return rows
 
-    # What they have found.
+    # Results.
 
     async def found(self, job: Job, kind: str, after: bytes, limit: int) -> list[records.Found]:
         await self._refuse_gone(job)
@@ -272,7 +274,7 @@ class Tenant:
         return await self._of(job.id).read(records.failed_sites, job.id, after, limit)
 
     async def failed_pages(self, job: Job, after: bytes, limit: int) -> Failures:
-        """Pages that were named are called as they were named, wherever they have led."""
+        """Return failed pages; pages that were given by address appear under that address, also after a redirect."""
         if not job.extent.names_pages:
             return await self._of(job.id).read(records.failed_pages, job.id, after, limit)
         found = await page_results.failed_after(self._of(job.id), job.id, after.hex(), limit)
@@ -305,7 +307,10 @@ class Tenant:
         return await page_results.with_files(self._app.page_files(), job.id, page)
 
     async def forget(self, mention: Mention, job_id: UUID | None, *, dry_run: bool) -> list[Found]:
-        """Remove what the account's jobs have stored about a page or a domain; what that is, or would be."""
+        """Remove what the account's jobs have stored about a page or a domain, and return it.
+
+        With `dry_run`, only return what would be removed.
+        """
         found = []
         if job_id:
             wanted = [await self.job(job_id)]
@@ -323,7 +328,7 @@ class Tenant:
             await FileSweeper(self._app.database, self._app.export_store(), self._app.page_files()).remove_now()
         return found
 
-    # Files made of them.
+    # Exports.
 
     async def order_files(self, job: Job, wish: Wish) -> list[Export]:
         await self._refuse_gone(job)
@@ -344,7 +349,7 @@ class Tenant:
         )
 
     async def result_file(self, job: Job) -> Export | None:
-        """The file of what came of a scrape, the newest if there are several."""
+        """Return the newest result file of a scrape job."""
         return next((one for one in reversed(await self.files(job)) if one.type == RESULT), None)
 
     async def cancel_files(self, job: Job) -> int:
@@ -361,11 +366,11 @@ class Tenant:
         return self._app.quota.of(await self.account())
 
     async def spent(self) -> int:
-        """Account credits used in this month."""
+        """Return the account credits used this month."""
         return await self._app.database.read(usage.credits_of_month, self.id, f"{self._app.clock.now():%Y-%m}")
 
     async def at_work(self) -> tuple[int, int]:
-        """Jobs at work, and jobs that wait for one of them to end."""
+        """Return the number of running jobs, and of jobs that wait for one of them to end."""
         running = await self._app.database.read(account_jobs.count, self.id, *limits.AT_WORK)
         return running, await self._app.database.read(usage.count_waiting, self.id)
 

@@ -1,4 +1,4 @@
-"""Values of the model as answers show them."""
+"""Response models of jobs, results, exports, keys and usage, and their conversion from the model."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -31,20 +31,24 @@ class PageCounts(BaseModel):
     failed: int
     skipped: int
     open: int
-    expected: int = Field(0, description="All it will have, as far as can be said: what has ended, and what is ahead.")
+    expected: int = Field(0, description="Expected total: finished pages and known remaining ones.")
 
 
 class Counts(BaseModel):
-    """Kept counters: they cost the same however large the job is."""
+    """Progress counters; reading them costs the same for jobs of any size."""
 
-    percent: int = Field(description="Of the sites, how many have ended; of a scrape, of its pages.", examples=[48])
+    percent: int = Field(description="Share of finished sites; of a scrape job, of finished pages.", examples=[48])
     sites: SiteCounts
     pages: PageCounts
     records: int
     bytes_in: int
-    pages_per_minute: float = Field(0, description="Of a running job, over the last three minutes.")
-    eta_seconds: int | None = Field(None, description="Of a running job: how long the rest takes; null: not known yet.")
-    eta_is_least: bool = Field(False, description="It may take longer: sites are unread, or may have more pages.")
+    pages_per_minute: float = Field(0, description="Speed of a running job over the last three minutes.")
+    eta_seconds: int | None = Field(
+        None, description="Estimated seconds until a running job is finished; null: not known yet."
+    )
+    eta_is_least: bool = Field(
+        False, description="True if it may take longer: some sites are unread, or may have more pages."
+    )
 
 
 class JobView(BaseModel):
@@ -54,9 +58,9 @@ class JobView(BaseModel):
     recipe: str = Field(examples=[PROSPECT.name])
     state: JobState
     waiting: bool = Field(
-        False, description="It begins when another job of the account has ended, or when the queue has drained."
+        False, description="True if the job starts when another job of the account ends, or when the queue has drained."
     )
-    reason: str = Field("", description="Why it was paused, has failed, or waits for the queue.")
+    reason: str = Field("", description="Why the job was paused, failed, or waits for the queue.")
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
@@ -66,9 +70,9 @@ class JobView(BaseModel):
 class ResultView(BaseModel):
     """Location of an asynchronous scrape's result, in the form in which POST /v1/scrape would have answered."""
 
-    state: str = Field(description="pending, done, failed or expired; none: its job ended without one.")
-    reason: str = Field("", description="Why it could not be put there.")
-    url: str | None = Field(None, description="Where it can be fetched without a key until then: keep it secret.")
+    state: str = Field(description="pending, done, failed or expired; none: the job ended without a result.")
+    reason: str = Field("", description="Why the result could not be stored.")
+    url: str | None = Field(None, description="Link that works without a key until `expires_at`: keep it secret.")
     expires_at: datetime | None = None
     size_bytes: int | None = None
     sha256: str | None = None
@@ -84,39 +88,41 @@ class LimitsView(BaseModel):
 
 
 class JobStatus(JobView):
-    """A job and how far it is."""
+    """A job with its progress, limits and costs."""
 
     progress: Counts
-    params: Mapping[str, Any] = Field(default_factory=dict, description="What the recipe was told.")
+    params: Mapping[str, Any] = Field(default_factory=dict, description="Parameters of the recipe.")
     priority: Priority = Priority.NORMAL
-    max_concurrency: int | None = Field(None, description="Sites of it walked at a time, at most; null: no limit.")
+    max_concurrency: int | None = Field(
+        None, description="Maximum number of its sites crawled at a time; null: no limit."
+    )
     limits: LimitsView = Field(default_factory=LimitsView)
     spent_credits: int = Field(0, description="Provider credits spent so far.")
     spent_usd: float = Field(0.0, description="Dollars paid to providers so far.")
-    result: ResultView | None = Field(None, description="Of POST /v1/scrape with `async`.")
-    as_of: datetime | None = Field(None, description="If the database is away: when this was so. Else null.")
+    result: ResultView | None = Field(None, description="Result of POST /v1/scrape with `async`.")
+    as_of: datetime | None = Field(None, description="Time of this status if the database is away; otherwise null.")
 
 
 class JobPage(BaseModel):
     items: list[JobView]
     has_more: bool
-    next_cursor: str | None = Field(None, description="Give it as `cursor` for the next page; null at the end.")
+    next_cursor: str | None = Field(None, description="Value of `cursor` for the next page; null at the end.")
 
 
 class ResultPage(BaseModel):
-    """Records. There are more as long as `has_more` is true: ask again with `cursor`."""
+    """A page of records. While `has_more` is true, request the next page with `cursor`."""
 
     items: list[Mapping[str, Any]]
     has_more: bool
     next_cursor: str | None = None
-    complete: bool = Field(description="Whether the job is over: before that there may be more later.")
+    complete: bool = Field(description="True if the job is over; before that, more records may follow.")
 
 
 class FailureView(BaseModel):
-    url: str | None = Field(description="The page, as it was asked for. Null: it is about the whole site.")
-    domain: str = Field(description="The site.", examples=["shop.example"])
-    reason: str = Field(description="A sentence.", examples=["Timed out after 15 s"])
-    code: str = Field(description="What programs go by.", examples=["timeout"])
+    url: str | None = Field(description="Address of the page, as requested; null: the failure concerns the whole site.")
+    domain: str = Field(description="Domain of the site.", examples=["shop.example"])
+    reason: str = Field(description="Reason as a sentence.", examples=["Timed out after 15 s"])
+    code: str = Field(description="Reason as a code.", examples=["timeout"])
     http_status: int | None = None
 
 
@@ -134,7 +140,7 @@ class ExportView(BaseModel):
     name: str
     state: str = Field(description="pending, running, done, failed, cancelled or expired.")
     reason: str = ""
-    partial: bool = Field(description="The job was not over when it was made.")
+    partial: bool = Field(description="True if the job was not over when the file was made.")
     rows: int
     rows_total: int
     size_bytes: int | None = None
@@ -142,17 +148,17 @@ class ExportView(BaseModel):
     created_at: datetime
     finished_at: datetime | None = None
     expires_at: datetime | None = None
-    url: str | None = Field(None, description="Where to fetch it with a key once it is done.")
+    url: str | None = Field(None, description="Address of the finished file; needs a key.")
     link: str | None = Field(
         None,
-        description="Where anybody you give it to can fetch it, without a key, until `expires_at`: keep it secret.",
+        description="Link to the file that works without a key until `expires_at`: keep it secret.",
     )
 
 
 class KeyView(BaseModel):
     id: str
     name: str
-    start: str = Field(description="How the key begins.", examples=["gsk_ayHCkGY7"])
+    start: str = Field(description="First characters of the key.", examples=["gsk_ayHCkGY7"])
     scope: Right
     created_at: datetime
     used_at: datetime | None = None
@@ -160,23 +166,23 @@ class KeyView(BaseModel):
 
 
 class NewKeyView(KeyView):
-    key: str = Field(description="The key itself. It is shown this once.", examples=["gsk_..."])
+    key: str = Field(description="The key itself, shown only in this answer.", examples=["gsk_..."])
 
 
 class UseView(BaseModel):
-    """One request that led to a job."""
+    """Usage of one request that created a job."""
 
     job_id: str
     at: datetime
     key_id: str | None
-    door: str = Field(description="How it came in.", examples=["scrape"])
+    door: str = Field(description="Kind of request.", examples=["scrape"])
     recipe: str
     urls: int
-    credits: int = Field(description="Account credits; of a job that is not over, what is expected at least.")
-    provider_usd: float = Field(description="Paid to providers.")
+    credits: int = Field(description="Account credits; while the job runs, the expected minimum.")
+    provider_usd: float = Field(description="Dollars paid to providers.")
     pages: int
     failed: int
-    ms: int | None = Field(description="From the request to the end of its job.")
+    ms: int | None = Field(description="Milliseconds from the request to the end of its job.")
     outcome: str
     open: bool
 
@@ -200,7 +206,7 @@ _PARTS = ("results", "errors", "exports", "live")
 
 
 def job_fields(job: Job, *, waiting: bool = False, doing: str = "") -> dict[str, Any]:
-    """`doing` is what is done with it when everything was read."""
+    """Return the fields of a job. `doing` names the current work after everything was read."""
     path = f"/v1/jobs/{job.id}"
     parts = (*_PARTS, "urls") if job.extent.names_pages else _PARTS
     return {

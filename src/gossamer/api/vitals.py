@@ -11,16 +11,16 @@ from gossamer.db.health import database_time
 from gossamer.errors import StorageAway
 from gossamer.store.workers import Labour, labour
 
-_EVERY = 1.0  # seconds between two looks at the database
+_EVERY = 1.0  # seconds between two checks of the database
 _PATIENCE = 3.0  # seconds in which it has to answer
-_WORKERS_EVERY = 5  # looks at the database for one at the workers
+_WORKERS_EVERY = 5  # checks of the database per check of the workers
 
 
 class Workers(StrEnum):
     OK = "ok"
-    IDLE = "idle"  # no job is at work
-    NONE = "none"  # visits wait, and no worker is there to take them
-    STALLED = "standing still"  # visits are held by a process that shows no sign of life
+    IDLE = "idle"  # no job is running
+    NONE = "none"  # visits wait, and no worker is running
+    STALLED = "standing still"  # visits are leased by a process that has stopped reporting
 
 
 class Vitals:
@@ -36,7 +36,7 @@ class Vitals:
 
     @property
     def storage(self) -> str:
-        """`ok`, or why not."""
+        """Return `ok`, or what is wrong."""
         silent = time.monotonic() - self._answered_at
         if not self._failure and silent > _EVERY + 2 * self._patience:
             return f"away: no answer for {silent:.0f} seconds"
@@ -47,7 +47,7 @@ class Vitals:
         return self.storage == "ok"
 
     async def run(self) -> None:
-        """Look for ever."""
+        """Check repeatedly, until cancelled."""
         looks = 0
         while True:
             await self.look(workers=looks % _WORKERS_EVERY == 0)

@@ -27,11 +27,11 @@ class NewWebhook(Strict):
         extra="forbid", json_schema_extra={"example": {"url": _HOOK, "events": ["job.completed", "job.failed"]}}
     )
 
-    url: str = Field(min_length=1, max_length=LONGEST_URL, description="Where messages are sent, by POST.")
+    url: str = Field(min_length=1, max_length=LONGEST_URL, description="Address that messages are sent to, by POST.")
     events: list[Annotated[str, Field(max_length=40)]] = Field(
         default_factory=list,
         max_length=len(WANTED),
-        description=f"Of {', '.join(WANTED)}. None: all but job.pages, of which there are many.",
+        description=f"Of {', '.join(WANTED)}. Default: all but job.pages, which is frequent.",
     )
 
 
@@ -42,7 +42,7 @@ class ChangedWebhook(Strict):
 
     url: str | None = Field(None, min_length=1, max_length=LONGEST_URL)
     events: list[Annotated[str, Field(max_length=40)]] | None = Field(None, max_length=len(WANTED))
-    enabled: bool | None = Field(None, description="false: nothing is sent there, and nothing is kept for it.")
+    enabled: bool | None = Field(None, description="false: messages are neither sent nor kept.")
 
 
 class Rotation(Strict):
@@ -53,23 +53,23 @@ class Rotation(Strict):
         ge=0,
         le=LONGEST_OVERLAP / timedelta(hours=1),
         allow_inf_nan=False,
-        description="For how long the present secret signs as well.",
+        description="Hours during which messages are signed with the old secret too.",
     )
 
 
 class WebhookView(BaseModel):
     id: str = Field(examples=["0192f3a1-7b2c-7d4e-8f5a-6b7c8d9e0f1a"])
     url: str = Field(examples=[_HOOK])
-    events: list[EventType] = Field(description="None: all but job.pages.")
+    events: list[EventType] = Field(description="Events sent to it; none: all but job.pages.")
     state: EndpointState = Field(description="active, or off.")
-    reason: str = Field("", description="Why it is off.")
+    reason: str = Field("", description="Why the webhook is off.")
     created_at: datetime
-    failing_since: datetime | None = Field(None, description="Since when nothing has arrived there.")
-    failures: int = Field(0, description="In a row.")
+    failing_since: datetime | None = Field(None, description="Time of the first failure since the last success.")
+    failures: int = Field(0, description="Number of consecutive failures.")
 
 
 class NewWebhookView(WebhookView):
-    secret: str = Field(description="What messages are signed with. It is shown this once.", examples=["whsec_..."])
+    secret: str = Field(description="Secret that signs messages, shown only in this answer.", examples=["whsec_..."])
 
 
 class Webhooks(BaseModel):
@@ -78,7 +78,7 @@ class Webhooks(BaseModel):
 
 class AttemptView(BaseModel):
     at: datetime
-    http_status: int | None = Field(description="null: there was no answer.")
+    http_status: int | None = Field(description="Status of the answer; null: no answer.")
     took_ms: int
     error: str = ""
 
@@ -87,13 +87,13 @@ class DeliveryView(BaseModel):
     """One message to one webhook."""
 
     id: str
-    message_id: str = Field(description="What the header webhook-id says, the same on every try.")
+    message_id: str = Field(description="Value of the header webhook-id, the same on every attempt.")
     webhook_id: str
     type: EventType
     job_id: str | None = None
     state: DeliveryState
     created_at: datetime
-    due_at: datetime | None = Field(None, description="When it is tried next, as long as it is pending.")
+    due_at: datetime | None = Field(None, description="Time of the next attempt of a pending message.")
     delivered_at: datetime | None = None
     attempts: list[AttemptView]
 
@@ -139,7 +139,7 @@ def _shown(one: Delivery) -> DeliveryView:
     )
 
 
-@router.get("", responses=declared("request.cursor"), summary="The webhooks of the account")
+@router.get("", responses=declared("request.cursor"), summary="List the webhooks of the account")
 async def list_webhooks(tenant: Reader, cursor: cursors.NoCursor = None) -> Webhooks:
     cursors.refuse(cursor)
     return Webhooks(items=[WebhookView(**_fields(one)) for one in await tenant.webhooks.all()])
@@ -149,16 +149,16 @@ async def list_webhooks(tenant: Reader, cursor: cursors.NoCursor = None) -> Webh
     "", status_code=201, responses=declared(*_ADDRESS, "webhook.too_many", "webhook.no_secret"), summary="Add a webhook"
 )
 async def add(body: NewWebhook, tenant: Submitter, response: Response) -> NewWebhookView:
-    """An account has up to 50. Messages follow Standard Webhooks; where they are sent must be a public address.
+    """Add a webhook; an account can have up to 50. Messages follow Standard Webhooks, and go to public addresses only.
 
-    The secret is in this answer, and nowhere else ever after.
+    The secret is shown in this answer only.
     """
     made = await tenant.webhooks.add(body.url, read_events(body.events))
     response.headers["Location"] = f"/v1/webhooks/{made.endpoint.id}"
     return NewWebhookView(**_fields(made.endpoint), secret=made.secret)
 
 
-@router.get("/{webhook_id}", responses=declared("webhook.not_found"), summary="One webhook, and how it does")
+@router.get("/{webhook_id}", responses=declared("webhook.not_found"), summary="Get a webhook")
 async def look(webhook_id: UUID, tenant: Reader) -> WebhookView:
     return WebhookView(**_fields(await tenant.webhooks.get(webhook_id)))
 
@@ -166,10 +166,10 @@ async def look(webhook_id: UUID, tenant: Reader) -> WebhookView:
 @router.patch(
     "/{webhook_id}",
     responses=declared("webhook.not_found", *_ADDRESS),
-    summary="Change a webhook, or switch it on or off",
+    summary="Change a webhook, or turn it on or off",
 )
 async def change(webhook_id: UUID, body: ChangedWebhook, tenant: Submitter) -> WebhookView:
-    """One that was switched off for taking nothing is switched on again with `enabled`."""
+    """Change a webhook. One that was turned off after failures is turned on again with `enabled`."""
     one = await tenant.webhooks.get(webhook_id)
     if body.url is not None or body.events is not None:
         events = None if body.events is None else read_events(body.events)
@@ -181,7 +181,7 @@ async def change(webhook_id: UUID, body: ChangedWebhook, tenant: Submitter) -> W
 
 @router.delete("/{webhook_id}", status_code=204, responses=declared("webhook.not_found"), summary="Remove a webhook")
 async def remove(webhook_id: UUID, tenant: Submitter) -> Response:
-    """With the log of what was sent to it."""
+    """Remove a webhook and the log of its deliveries."""
     await tenant.webhooks.remove(webhook_id)
     return Response(status_code=204)
 
@@ -192,7 +192,7 @@ async def remove(webhook_id: UUID, tenant: Submitter) -> Response:
     summary="Give a webhook a new secret",
 )
 async def rotate(webhook_id: UUID, tenant: Admin, body: Rotation | None = None) -> NewWebhookView:
-    """For a while messages are signed with both. The secret is in this answer only, so it takes an admin key."""
+    """Replace the secret; both sign messages for a while. Needs an admin key, since the answer has the new secret."""
     overlap = timedelta(hours=(body or Rotation.model_validate({})).overlap_hours)
     secret = await tenant.webhooks.rotate(webhook_id, overlap)
     return NewWebhookView(**_fields(await tenant.webhooks.get(webhook_id)), secret=secret)
@@ -205,14 +205,14 @@ async def rotate(webhook_id: UUID, tenant: Admin, body: Rotation | None = None) 
     summary="Send a test message",
 )
 async def test(webhook_id: UUID, tenant: Submitter) -> DeliveryView:
-    """It goes out within a second or two where jobs are worked; look at its delivery for what came back."""
+    """Queue a test message; a running worker sends it within two seconds. Its delivery shows the response."""
     return _shown(await tenant.webhooks.send_test(webhook_id))
 
 
 @router.get(
     "/{webhook_id}/deliveries",
     responses=declared("webhook.not_found", "request.cursor"),
-    summary="What was sent, and what came back",
+    summary="List the deliveries of a webhook",
 )
 async def deliveries(
     webhook_id: UUID,
@@ -221,7 +221,7 @@ async def deliveries(
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> DeliveryPage:
-    """Newest first, for 30 days."""
+    """List the deliveries of the last 30 days, newest first."""
     found = await tenant.webhooks.log(
         webhook_id, state, tenant.cursors.id_place(f"deliveries {webhook_id}", cursor), limit + 1
     )
@@ -230,7 +230,7 @@ async def deliveries(
     return DeliveryPage(items=[_shown(one) for one in found[:limit]], has_more=more, next_cursor=after)
 
 
-@router.get("/{webhook_id}/deliveries/{delivery_id}", responses=declared(*_MESSAGE), summary="One message")
+@router.get("/{webhook_id}/deliveries/{delivery_id}", responses=declared(*_MESSAGE), summary="Get a delivery")
 async def delivery(webhook_id: UUID, delivery_id: UUID, tenant: Reader) -> DeliveryView:
     return _shown(await tenant.webhooks.delivery(webhook_id, delivery_id))
 
@@ -239,10 +239,10 @@ async def delivery(webhook_id: UUID, delivery_id: UUID, tenant: Reader) -> Deliv
     "/{webhook_id}/deliveries/{delivery_id}/replay",
     status_code=202,
     responses=declared(*_MESSAGE, "webhook.off"),
-    summary="Send a message once more",
+    summary="Send a message again",
 )
 async def replay(webhook_id: UUID, delivery_id: UUID, tenant: Submitter) -> DeliveryView:
-    """Whatever became of it, and under the same id, so that a receiver who has it already can tell."""
+    """Send a message again, whatever its state, with the same id: receivers can recognise duplicates."""
     return _shown(await tenant.webhooks.replay(webhook_id, delivery_id))
 
 
@@ -250,11 +250,11 @@ async def replay(webhook_id: UUID, delivery_id: UUID, tenant: Submitter) -> Deli
     "/{webhook_id}/replay-failed",
     status_code=202,
     responses=declared("webhook.not_found", "webhook.off"),
-    summary="Send what was given up",
+    summary="Send undelivered messages again",
 )
 async def replay_failed(
     webhook_id: UUID,
     tenant: Submitter,
-    since: Annotated[AwareDatetime | None, Query(description="Only messages made since then.")] = None,
+    since: Annotated[AwareDatetime | None, Query(description="Only messages created since then.")] = None,
 ) -> Replayed:
     return Replayed(replayed=await tenant.webhooks.replay_failed(webhook_id, since))

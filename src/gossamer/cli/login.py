@@ -14,7 +14,7 @@ from gossamer.cli.lazy import lazy_module
 from gossamer.cli.runtime import say
 from gossamer.cli.servers import Login
 from gossamer.client import AsyncClient, BadKey, ClientError, ProblemError, ServerError
-from gossamer.client.answers import Account
+from gossamer.client.answers import AccountStatus
 from gossamer.client.transport import is_safe
 from gossamer.errors import GossamerError, UserError
 from gossamer.settings import Settings, read_settings
@@ -87,7 +87,7 @@ def _standing() -> str:
     return f"you are still logged in to {kept.url}" if kept else "you are not logged in"
 
 
-async def _try(login: Login, settings: Settings) -> tuple[Account, str]:
+async def _try(login: Login, settings: Settings) -> tuple[AccountStatus, str]:
     async with open_client(login, settings) as client:
         try:
             account = await client.account()

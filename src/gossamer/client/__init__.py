@@ -1,4 +1,4 @@
-"""A Gossamer server for Python programs: `Client` waits for each answer, `AsyncClient` is awaited."""
+"""Python client of a Gossamer server: `Client` is blocking, `AsyncClient` is for programs with an event loop."""
 
 from gossamer.client.asynchronous import AsyncClient
 from gossamer.client.blocking import Client

@@ -1,4 +1,4 @@
-"""Answers of the server, as values with types. What a newer server says besides is left aside; states are text."""
+"""Typed answers of the server. Additional fields of newer servers are ignored; states are plain text."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,7 +14,7 @@ class Answer(BaseModel):
 AnAnswer = TypeVar("AnAnswer", bound=Answer)
 
 
-class Account(Answer):
+class AccountStatus(Answer):
     id: str
     name: str
     month: str
@@ -70,8 +70,8 @@ class Key(Answer):
     revoked_at: datetime | None = None
 
 
-class NewKey(Key):
-    key: str  # shown this once
+class CreatedKey(Key):
+    key: str  # shown only once
 
 
 class Keys(Answer):
@@ -146,17 +146,17 @@ class PageCounts(Answer):
     failed: int
     skipped: int
     open: int
-    expected: int = 0  # all it will have, as far as can be said
+    expected: int = 0  # expected total
 
 
-class Counts(Answer):
+class JobCounts(Answer):
     percent: int
     sites: SiteCounts
     pages: PageCounts
     records: int
     bytes_in: int
     pages_per_minute: float = 0.0
-    eta_seconds: int | None = None  # how long the rest takes; None: the job does not run, or it is not known yet
+    eta_seconds: int | None = None  # None: the job is not running, or it is not known yet
     eta_is_least: bool = False  # sites are unread, or may have more pages
 
 
@@ -172,7 +172,7 @@ class Job(Answer):
     started_at: datetime | None = None
     finished_at: datetime | None = None
     links: Mapping[str, str] = {}
-    replayed: bool = False  # the same request came before under its key
+    replayed: bool = False  # the request repeated an earlier one with the same key
 
     @property
     def is_over(self) -> bool:
@@ -190,7 +190,7 @@ class Result(Answer):
     sha256: str | None = None
 
 
-class Limits(Answer):
+class JobLimits(Answer):
     """Spending limits of a job; None: no limit of its own."""
 
     max_credits: int | None = None
@@ -200,15 +200,15 @@ class Limits(Answer):
 
 
 class JobStatus(Job):
-    progress: Counts
+    progress: JobCounts
     params: Mapping[str, Any] = {}
     priority: str = "normal"
     max_concurrency: int | None = None
-    limits: Limits = Limits()
+    limits: JobLimits = JobLimits()
     spent_credits: int = 0
     spent_usd: float = 0.0
     result: Result | None = None
-    as_of: datetime | None = None  # when it was like this, where the server's database is away just now
+    as_of: datetime | None = None  # time of this status, if the server's database is away
 
 
 class JobPage(Answer):
@@ -225,7 +225,7 @@ class ResultPage(Answer):
 
 
 class Failure(Answer):
-    url: str | None  # nothing: it is about the whole site
+    url: str | None  # None: the failure concerns the whole site
     domain: str
     reason: str
     code: str
@@ -238,8 +238,8 @@ class FailurePage(Answer):
     next_cursor: str | None = None
 
 
-class Page(Answer):
-    """One address of a scrape job and what came of it."""
+class PageResult(Answer):
+    """One address of a scrape job and its result."""
 
     url: str
     status: str
@@ -251,12 +251,12 @@ class Page(Answer):
 
 
 class PageList(Answer):
-    items: list[Page]
+    items: list[PageResult]
     has_more: bool
     next_cursor: str | None = None
 
 
-class Scraped(Page):
+class Scraped(PageResult):
     job_id: str
     final_url: str
     method: str
@@ -330,16 +330,13 @@ class Update(Answer):
 
     type: str
     job: Job
-    progress: Counts
+    progress: JobCounts
     events: list[Happened]
-    event_id: str = ""  # where to go on after it
+    event_id: str = ""  # position to continue from
 
     @property
     def is_last(self) -> bool:
         return self.type == "end"
-
-
-APage = TypeVar("APage", JobPage, ResultPage, FailurePage, PageList)
 
 
 class Webhook(Answer):
@@ -354,14 +351,14 @@ class Webhook(Answer):
 
 
 class NewWebhook(Webhook):
-    secret: str  # shown this once
+    secret: str  # shown only once
 
 
 class Webhooks(Answer):
     items: list[Webhook]
 
 
-class Attempt(Answer):
+class DeliveryAttempt(Answer):
     at: datetime
     http_status: int | None
     took_ms: int
@@ -378,7 +375,7 @@ class Delivery(Answer):
     created_at: datetime
     due_at: datetime | None = None
     delivered_at: datetime | None = None
-    attempts: list[Attempt]
+    attempts: list[DeliveryAttempt]
 
 
 class DeliveryPage(Answer):
@@ -389,3 +386,6 @@ class DeliveryPage(Answer):
 
 class Replayed(Answer):
     replayed: int
+
+
+APage = TypeVar("APage", JobPage, ResultPage, FailurePage, PageList, DeliveryPage, Usage)

@@ -1,7 +1,6 @@
-"""The client for programs that have an event loop, with its calls about the account and its webhooks."""
+"""The asynchronous client, with its calls about the account and webhooks."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -15,38 +14,33 @@ from gossamer.client.transport import PATIENCE, TIMEOUT, Call, Transport
 
 
 class AccountCalls:
-    """Limits, usage, keys; what may be forgotten; what the server is."""
+    """Calls about the account: limits, usage, keys, erasing; and about the server."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    async def account(self) -> answers.Account:
-        return await self._transport.answer(Call("GET", "/v1/account", answers.Account))
+    async def account(self) -> answers.AccountStatus:
+        return await self._transport.answer(Call("GET", "/v1/account", answers.AccountStatus))
 
     async def usage(self, first: date | None = None, last: date | None = None) -> Sequence[answers.Day]:
-        """Day by day."""
+        """Return the usage of each day."""
         query = {"from": first, "to": last}
         return (await self._transport.answer(Call("GET", "/v1/usage", answers.Usage, query))).days
 
     async def requests(self, first: date | None = None, last: date | None = None) -> AsyncIterator[answers.Use]:
-        """Every request that led to a job, newest first."""
+        """Yield every request that created a job, newest first."""
         query = {"from": first, "to": last, "by": "request", "limit": 1_000}
-        call, cursor = Call("GET", "/v1/usage", answers.Usage, query), None
-        while True:
-            page = await self._transport.answer(replace(call, query={**query, "cursor": cursor}))
+        async for page in self._transport.pages(Call("GET", "/v1/usage", answers.Usage, query)):
             for use in page.items:
                 yield use
-            cursor = page.next_cursor
-            if cursor is None:
-                return
 
     async def keys(self) -> list[answers.Key]:
         return (await self._transport.answer(Call("GET", "/v1/keys", answers.Keys))).items
 
-    async def create_key(self, name: str, scope: str = "read") -> answers.NewKey:
-        """The key is in this answer, and nowhere else ever after."""
+    async def create_key(self, name: str, scope: str = "read") -> answers.CreatedKey:
+        """Create a key, which is shown in this answer only."""
         return await self._transport.answer(
-            Call("POST", "/v1/keys", answers.NewKey, body={"name": name, "scope": scope})
+            Call("POST", "/v1/keys", answers.CreatedKey, body={"name": name, "scope": scope})
         )
 
     async def revoke_key(self, key_id: str) -> answers.Key:
@@ -84,6 +78,8 @@ HookId = UUID | str
 
 
 class WebhookCalls:
+    """Calls about the account's webhooks."""
+
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
@@ -94,7 +90,7 @@ class WebhookCalls:
         return await self._transport.answer(Call("GET", f"/v1/webhooks/{webhook}", answers.Webhook))
 
     async def add_webhook(self, url: str, *, events: Sequence[str] = ()) -> answers.NewWebhook:
-        """Its secret is in this answer, and nowhere else ever after. Without `events`: all but job.pages."""
+        """Add a webhook; without `events`, for all but job.pages. Its secret is shown in this answer only."""
         body = {"url": url, "events": list(events)}
         return await self._transport.answer(Call("POST", "/v1/webhooks", answers.NewWebhook, body=body))
 
@@ -112,7 +108,7 @@ class WebhookCalls:
         return await self._transport.answer(Call("PATCH", f"/v1/webhooks/{webhook}", answers.Webhook, body=body))
 
     async def rotate_webhook(self, webhook: HookId, *, overlap_hours: float = 24.0) -> answers.NewWebhook:
-        """A new secret; the present one signs as well for a while."""
+        """Replace the secret; the old one signs as well for a while."""
         body = {"overlap_hours": overlap_hours}
         return await self._transport.answer(
             Call("POST", f"/v1/webhooks/{webhook}/rotate", answers.NewWebhook, body=body)
@@ -126,35 +122,30 @@ class WebhookCalls:
         return await self._transport.answer(Call("POST", f"/v1/webhooks/{webhook}/test", answers.Delivery))
 
     async def deliveries(self, webhook: HookId, *, state: str | None = None) -> AsyncIterator[answers.Delivery]:
-        """Newest first, for 30 days."""
+        """Yield the deliveries of the last 30 days, newest first."""
         call = Call("GET", f"/v1/webhooks/{webhook}/deliveries", answers.DeliveryPage, {"state": state, "limit": 200})
-        cursor: str | None = None
-        while True:
-            page = await self._transport.answer(replace(call, query={**call.query, "cursor": cursor}))
+        async for page in self._transport.pages(call):
             for one in page.items:
                 yield one
-            cursor = page.next_cursor
-            if cursor is None:
-                return
 
     async def delivery(self, webhook: HookId, delivery: HookId) -> answers.Delivery:
         path = f"/v1/webhooks/{webhook}/deliveries/{delivery}"
         return await self._transport.answer(Call("GET", path, answers.Delivery))
 
     async def replay(self, webhook: HookId, delivery: HookId) -> answers.Delivery:
-        """The same message under the same id, once more."""
+        """Send a message again, with the same id."""
         path = f"/v1/webhooks/{webhook}/deliveries/{delivery}/replay"
         return await self._transport.answer(Call("POST", path, answers.Delivery))
 
     async def replay_failed(self, webhook: HookId, *, since: datetime | None = None) -> int:
-        """Everything that was given up; how many messages that are."""
+        """Send all undelivered messages again; return their number."""
         query = {"since": since.isoformat() if since else None}
         call = Call("POST", f"/v1/webhooks/{webhook}/replay-failed", answers.Replayed, query)
         return (await self._transport.answer(call)).replayed
 
 
 class AsyncClient(JobCalls, FileCalls, WebhookCalls, AccountCalls):
-    """A Gossamer server, as one key sees it. `async with AsyncClient(url, key) as client: ...`"""
+    """Connection to a Gossamer server with one key. `async with AsyncClient(url, key) as client: ...`"""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""The same client for programs without an event loop: each call waits for its answer.
+"""The blocking client: each call waits for its answer.
 
-The calls are made by the asynchronous client, in a thread of its own, so that this works in a notebook too, whose own
-thread has a loop already.
+It runs the asynchronous client in a thread of its own, so that it also works in a notebook, whose thread has a running
+event loop.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ async def _closed(items: AsyncIterator[Any]) -> None:
 
 
 class Client:
-    """A Gossamer server, as one key sees it. `with Client(url, key) as client: ...`"""
+    """Connection to a Gossamer server with one key. `with Client(url, key) as client: ...`"""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Client:
         try:
             return waiting.result()
         except BaseException:
-            waiting.cancel()  # Ctrl-C while waiting: nobody wants the answer any more
+            waiting.cancel()  # Ctrl-C while waiting: the answer is no longer needed
             raise
 
     def close(self) -> None:

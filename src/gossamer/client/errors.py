@@ -1,8 +1,8 @@
-"""Errors between a program and the server, each with its own class.
+"""Error classes of the client.
 
 ClientError              everything below
     Unreachable          no answer: nothing listens there, or the answer broke off
-    StillRunning         it takes longer than the caller was willing to wait
+    StillRunning         the job takes longer than the caller wanted to wait
     ProblemError         the server refused: `status`, `code`, `detail`, `hint`, `request_id`
         InvalidRequest   400, 413, 422   BadKey 401        OutOfCredits 402   NotAllowed 403
         NotFound         404             Conflict 409      Gone 410           TooManyRequests 429
@@ -17,7 +17,7 @@ from gossamer.errors import GossamerError
 
 
 class ClientError(GossamerError):
-    """Everything that `gossamer.client` raises."""
+    """Base of all errors that `gossamer.client` raises."""
 
 
 class Unreachable(ClientError):
@@ -62,11 +62,11 @@ class BadKey(ProblemError):
 
 
 class OutOfCredits(ProblemError):
-    """The account has nothing left."""
+    """The account has no credits left."""
 
 
 class NotAllowed(ProblemError):
-    """The key may not do that."""
+    """The key does not have the right."""
 
 
 class NotFound(ProblemError):
@@ -74,19 +74,19 @@ class NotFound(ProblemError):
 
 
 class Conflict(ProblemError):
-    """Not in the present state."""
+    """The action is not possible in the present state."""
 
 
 class Gone(ProblemError):
-    """It was there, and is not any more."""
+    """The object existed and was deleted."""
 
 
 class TooManyRequests(ProblemError):
-    """Asked too often, or the account's queue is full: come again after `retry_after` seconds."""
+    """Too many requests, or the account's queue is full: retry after `retry_after` seconds."""
 
 
 class ServerError(ProblemError):
-    """Something is wrong with the server, not with the request."""
+    """The server failed, or the answer is not from a Gossamer server."""
 
 
 _PAGE_FAILED = "page-failed"
@@ -102,9 +102,9 @@ _KINDS: Mapping[int, type[ProblemError]] = {
 
 
 def problem_of(status: int, said: object, retry_after: float | None = None, reason: str = "") -> ProblemError:
-    """The error for an answer that is none. `said` is its JSON, or anything else if it had none."""
+    """Return the error of a failed request. `said` is the decoded JSON of the answer, or None."""
     if not isinstance(said, Mapping):
-        # Whoever answers there does not speak as the server does.
+        # The answer does not come from a Gossamer server, but perhaps from a proxy.
         detail = {"detail": f"The answer was HTTP {status}, and not one of a Gossamer server."}
         return ServerError(status, detail, retry_after)
     if said.get("code") == _PAGE_FAILED:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from uuid import UUID, uuid4
 
 from pydantic import ValidationError
@@ -16,7 +16,7 @@ from gossamer.client.answers import Update
 from gossamer.client.errors import ServerError, StillRunning, TooManyRequests, Unreachable
 from gossamer.client.transport import Call, Transport
 
-_SAID_BY_JOBS = frozenset({"update", "end"})  # others say that the stream is over before the job is
+_SAID_BY_JOBS = frozenset({"update", "end"})  # other events end the stream before the job is over
 
 
 async def updates(pieces: AsyncIterator[bytes]) -> AsyncIterator[Update]:
@@ -53,12 +53,34 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
 
 
 JobId = UUID | str
-_BACK = 1.0  # seconds before a stream that broke off is taken up again
+_BACK = 1.0  # seconds before a broken stream is resumed
 _BREAKS = 30  # in a row, without an update between them
 
 
+class PageOptions(TypedDict, total=False):
+    """Formats wanted of scraped pages, and how the pages are fetched."""
+
+    formats: Sequence[str]
+    extract: Mapping[str, Any] | None
+    mode: str | None
+    ladder: str | None
+    only_main_content: bool | None
+    limits: Mapping[str, Any] | None
+
+
+class JobOptions(TypedDict, total=False):
+    """Parameters, inputs and limits of a job."""
+
+    params: Mapping[str, Any] | None
+    domains: Sequence[str]
+    urls: Sequence[str]
+    mode: str | None
+    ladder: str | None
+    limits: Mapping[str, Any] | None
+
+
 class JobCalls:
-    """Submit, look at, steer and follow."""
+    """Calls that submit, show, control and follow jobs."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -67,30 +89,17 @@ class JobCalls:
         self,
         url: str,
         *,
-        formats: Sequence[str] = (),
-        extract: Mapping[str, Any] | None = None,
-        mode: str | None = None,
-        ladder: str | None = None,
-        only_main_content: bool | None = None,
-        limits: Mapping[str, Any] | None = None,
         patience: float = 300.0,
         idempotency_key: str | None = None,
+        **options: Unpack[PageOptions],
     ) -> answers.Scraped:
         """Scrape one page. Raises `StillRunning` after `patience` seconds without a result; the job continues."""
-        wanted = _without_nothing(
-            url=url,
-            formats=list(formats),
-            extract=extract,
-            mode=mode,
-            ladder=ladder,
-            only_main_content=only_main_content,
-            limits=limits,
-        )
+        wanted = _without_nothing(url=url, **options)
         call = Call("POST", "/v1/scrape", answers.Scraped, headers=_once(idempotency_key))
         until = asyncio.get_running_loop().time() + patience
         while True:
             left = max(0.0, until - asyncio.get_running_loop().time())
-            # Under the same key it is the same job: to ask again is to go on waiting.
+            # Repeating the request with the same key waits for the same job.
             asked = replace(call, body={**wanted, "timeout": min(left, 50.0)})
             status, _, text = await self._transport.whole(asked)
             if status != 202:
@@ -104,24 +113,11 @@ class JobCalls:
         self,
         url: str,
         *,
-        formats: Sequence[str] = (),
-        extract: Mapping[str, Any] | None = None,
-        mode: str | None = None,
-        ladder: str | None = None,
-        only_main_content: bool | None = None,
-        limits: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
+        **options: Unpack[PageOptions],
     ) -> answers.Accepted:
         """Start scraping one page without waiting: `job(id).result` locates the result; webhooks are notified."""
-        wanted = _without_nothing(
-            url=url,
-            formats=list(formats),
-            extract=extract,
-            mode=mode,
-            ladder=ladder,
-            only_main_content=only_main_content,
-            limits=limits,
-        )
+        wanted = _without_nothing(url=url, **options)
         body = {**wanted, "async": True}
         call = Call("POST", "/v1/scrape", answers.Accepted, body=body, headers=_once(idempotency_key))
         return await self._transport.answer(call)
@@ -131,25 +127,11 @@ class JobCalls:
         urls: Sequence[str],
         *,
         name: str = "",
-        formats: Sequence[str] = (),
-        extract: Mapping[str, Any] | None = None,
-        mode: str | None = None,
-        ladder: str | None = None,
-        only_main_content: bool | None = None,
-        limits: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
+        **options: Unpack[PageOptions],
     ) -> answers.Accepted:
-        """Many pages as one job."""
-        wanted = _without_nothing(
-            urls=list(urls),
-            name=name,
-            formats=list(formats),
-            extract=extract,
-            mode=mode,
-            ladder=ladder,
-            only_main_content=only_main_content,
-            limits=limits,
-        )
+        """Scrape many pages as one job."""
+        wanted = _without_nothing(urls=urls, name=name, **options)
         call = Call("POST", "/v1/batch", answers.Accepted, body=wanted, headers=_once(idempotency_key))
         return await self._transport.answer(call)
 
@@ -158,44 +140,29 @@ class JobCalls:
         recipe: str,
         name: str,
         *,
-        params: Mapping[str, Any] | None = None,
-        domains: Sequence[str] = (),
-        urls: Sequence[str] = (),
-        mode: str | None = None,
-        ladder: str | None = None,
         priority: str | None = None,
         max_concurrency: int | None = None,
-        limits: Mapping[str, Any] | None = None,
         start: bool = True,
         idempotency_key: str | None = None,
+        **options: Unpack[JobOptions],
     ) -> answers.Job:
-        """A job of any recipe. Without a key of yours it gets one, so that a try that is repeated is the same job."""
-        wanted = _job(recipe, name, params, domains, urls, mode, ladder, limits)
-        wanted |= _without_nothing(priority=priority, max_concurrency=max_concurrency, start=start)
+        """Submit a job of any recipe. Without an idempotency key one is generated, so that retries are harmless."""
+        steering = {"priority": priority, "max_concurrency": max_concurrency, "start": start}
+        wanted = _without_nothing(recipe=recipe, name=name, **steering, **options)
         call = Call("POST", "/v1/jobs", answers.Job, body=wanted, headers=_once(idempotency_key))
         _, headers, text = await self._transport.whole(call)
         made = self._transport.read(call, text)
         return made.model_copy(update={"replayed": "idempotent-replayed" in headers})
 
-    async def estimate(
-        self,
-        recipe: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        domains: Sequence[str] = (),
-        urls: Sequence[str] = (),
-        mode: str | None = None,
-        ladder: str | None = None,
-        limits: Mapping[str, Any] | None = None,
-    ) -> answers.Estimate:
+    async def estimate(self, recipe: str, **options: Unpack[JobOptions]) -> answers.Estimate:
         """Estimate the cost of such a job. Nothing is created or fetched."""
-        wanted = _job(recipe, "estimate", params, domains, urls, mode, ladder, limits)
+        wanted = _without_nothing(recipe=recipe, name="estimate", **options)
         return await self._transport.answer(Call("POST", "/v1/estimate", answers.Estimate, body=wanted))
 
     async def jobs(self, *, states: Sequence[str] = (), recipe: str = "") -> AsyncIterator[answers.Job]:
-        """Newest first, all of them; archived ones only if their state is named."""
+        """Yield all jobs, newest first; archived jobs only if `states` includes them."""
         call = Call("GET", "/v1/jobs", answers.JobPage, {"state": list(states), "recipe": recipe, "limit": 200})
-        async for page in self._pages(call):
+        async for page in self._transport.pages(call):
             for job in page.items:
                 yield job
 
@@ -203,22 +170,22 @@ class JobCalls:
         return await self._transport.answer(Call("GET", f"/v1/jobs/{job}", answers.JobStatus))
 
     async def results(self, job: JobId, *, kind: str | None = None) -> AsyncIterator[Mapping[str, Any]]:
-        """Every record there is so far."""
+        """Yield all records so far."""
         call = Call("GET", f"/v1/jobs/{job}/results", answers.ResultPage, {"kind": kind, "limit": 1_000})
-        async for page in self._pages(call):
+        async for page in self._transport.pages(call):
             for record in page.items:
                 yield record
 
     async def errors(self, job: JobId, *, of: str | None = None) -> AsyncIterator[answers.Failure]:
-        """`sites` that failed, or `pages`; without a wish whichever of them the job was given."""
+        """Yield failed `sites` or `pages`; by default, the kind that the job was given."""
         call = Call("GET", f"/v1/jobs/{job}/errors", answers.FailurePage, {"of": of, "limit": 1_000})
-        async for page in self._pages(call):
+        async for page in self._transport.pages(call):
             for failure in page.items:
                 yield failure
 
-    async def urls(self, job: JobId) -> AsyncIterator[answers.Page]:
-        """Of a scrape job: each address it was given, and what came of it."""
-        async for page in self._pages(Call("GET", f"/v1/jobs/{job}/urls", answers.PageList, {"limit": 500})):
+    async def urls(self, job: JobId) -> AsyncIterator[answers.PageResult]:
+        """Yield the result of each address of a scrape job."""
+        async for page in self._transport.pages(Call("GET", f"/v1/jobs/{job}/urls", answers.PageList, {"limit": 500})):
             for one in page.items:
                 yield one
 
@@ -226,7 +193,7 @@ class JobCalls:
         return await self._steer(job, "pause", answers.Steered)
 
     async def resume(self, job: JobId, *, limits: Mapping[str, Any] | None = None) -> answers.Resumed:
-        """Also starts one that was made with `start=False`, or lets it wait while the account has no room for it."""
+        """Resume a job, or start one made with `start=False`; it waits while the account has no room for it."""
         return await self._steer(job, "resume", answers.Resumed, limits)
 
     async def rename(self, job: JobId, name: str) -> answers.Job:
@@ -235,7 +202,7 @@ class JobCalls:
     async def rerun(
         self, job: JobId, *, name: str = "", start: bool = True, idempotency_key: str | None = None
     ) -> answers.Job:
-        """A new job like this one: the same sites or pages, parameters and limits."""
+        """Submit a new job with the same sites or pages, parameters and limits."""
         body, headers = {"name": name, "start": start}, _once(idempotency_key)
         call = Call("POST", f"/v1/jobs/{job}/rerun", answers.Job, body=body, headers=headers)
         return await self._transport.answer(call)
@@ -247,7 +214,7 @@ class JobCalls:
         return await self._steer(job, "retry-failed", answers.Retried)
 
     async def delete(self, job: JobId) -> answers.Deleted:
-        """Everything it has found, at once and for good."""
+        """Delete the results of a job immediately and permanently."""
         return await self._transport.answer(Call("DELETE", f"/v1/jobs/{job}", answers.Deleted))
 
     async def live(self, job: JobId, *, after: str = "") -> AsyncIterator[answers.Update]:
@@ -270,7 +237,7 @@ class JobCalls:
             await asyncio.sleep(_BACK)
 
     async def wait(self, job: JobId, *, patience: float | None = None) -> answers.JobStatus:
-        """The job once it is over or paused. `StillRunning` if it is not after `patience` seconds."""
+        """Return the job once it is over or paused. Raises `StillRunning` after `patience` seconds."""
         try:
             async with asyncio.timeout(patience):
                 async for update in self.live(job):
@@ -285,52 +252,22 @@ class JobCalls:
     ) -> answers.AnAnswer:
         return await self._transport.answer(Call("POST", f"/v1/jobs/{job}/{verb}", shape, body=body))
 
-    async def _pages(self, call: Call[answers.APage]) -> AsyncIterator[answers.APage]:
-        """As long as there is a next one."""
-        cursor: str | None = None
-        while True:
-            page = await self._transport.answer(replace(call, query={**call.query, "cursor": cursor}))
-            yield page
-            cursor = page.next_cursor
-            if cursor is None:
-                return
-
-
-def _job(
-    recipe: str,
-    name: str,
-    params: Mapping[str, Any] | None,
-    domains: Sequence[str],
-    urls: Sequence[str],
-    mode: str | None,
-    ladder: str | None,
-    limits: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    return _without_nothing(
-        recipe=recipe,
-        name=name,
-        params=dict(params or {}),
-        domains=list(domains),
-        urls=list(urls),
-        mode=mode,
-        ladder=ladder,
-        limits=limits,
-    )
-
 
 def _once(key: str | None) -> dict[str, str]:
     return {"Idempotency-Key": key or f"client-{uuid4().hex}"}
 
 
 def _without_nothing(**given: Any) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None and value != []}
+    """Return the arguments as a body, without those that are None or empty lists."""
+    listed = {name: list(value) if isinstance(value, tuple | set) else value for name, value in given.items()}
+    return {name: value for name, value in listed.items() if value is not None and value != []}
 
 
-_LOOK, _LONGEST_LOOK = 0.1, 2.0  # seconds between looks at a file that is being made, ever longer
+_LOOK, _LONGEST_LOOK = 0.1, 2.0  # seconds between checks of an unfinished export, increasing
 
 
 class FileCalls:
-    """Have files made, and fetch them."""
+    """Calls that create and download exports."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -339,7 +276,7 @@ class FileCalls:
         self,
         job: JobId,
         *,
-        type: str = "results",  # noqa: A002 - as the server calls it
+        type: str = "results",  # noqa: A002 - named as in the API
         format: str = "csv",  # noqa: A002
         columns: Sequence[str] = (),
         filter: str = "",  # noqa: A002
@@ -351,7 +288,7 @@ class FileCalls:
         since_job: JobId | None = None,
         exclude_domains: Sequence[str] = (),
     ) -> list[answers.Export]:
-        """Have files made of a job, one for each format; they are made in the background."""
+        """Start exports of a job in the background, one for each format."""
         body = {
             "type": type,
             "format": format,
@@ -390,7 +327,7 @@ class FileCalls:
         return one
 
     async def download(self, export: answers.Export, path: Path) -> Path:
-        """Write a file that is done to `path`: all of it, as the server has it, or nothing."""
+        """Write a finished export to `path`, completely or not at all."""
         part = path.with_name(f".{path.name}.part")
         try:
             with part.open("wb") as file:

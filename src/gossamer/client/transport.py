@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from wreq.redirect import Policy
 from wreq.tls import CertStore
 
 from gossamer import __version__
+from gossamer.client.answers import APage
 from gossamer.client.errors import ServerError, Unreachable, problem_of
 
 T = TypeVar("T", bound=BaseModel)
@@ -33,19 +34,19 @@ AGENT = f"gossamer-client/{__version__}"
 PATIENCE = timedelta(seconds=60)
 TIMEOUT = timedelta(seconds=100)  # the server itself waits for a page for up to 60
 _CONNECT = timedelta(seconds=10)
-_SILENCE = timedelta(seconds=45)  # in a stream: the server says something every 15
-_AGAIN = (0.2, 0.5, 1.0)  # seconds before another try of a connection that failed
+_SILENCE = timedelta(seconds=45)  # in a stream: the server sends something every 15
+_AGAIN = (0.2, 0.5, 1.0)  # seconds before each retry of a failed connection
 _BUSY = frozenset({429, 503})
 _MOVED = frozenset({302, 303, 307, 308})
 _FAILURES = tuple(
     kind for kind in vars(foreign).values() if isinstance(kind, type) and issubclass(kind, Exception)
-)  # they have no base of their own
+)  # they have no common base class
 _VERBS = {"GET": Method.GET, "POST": Method.POST, "PATCH": Method.PATCH, "DELETE": Method.DELETE}
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One request, and what its answer is."""
+    """One request, and the type of its answer."""
 
     verb: str
     path: str
@@ -60,7 +61,7 @@ class Call(Generic[T]):
 
 
 class Transport:
-    """The way to one server with one key."""
+    """HTTP connection to one server with one key."""
 
     def __init__(
         self,
@@ -99,8 +100,18 @@ class Transport:
             said = f"{self.url} answers, but not as a Gossamer server does."
             raise ServerError(200, {"detail": said, "code": "answer.unknown"}) from error
 
+    async def pages(self, call: Call[APage]) -> AsyncIterator[APage]:
+        """Yield all pages of a list."""
+        cursor: str | None = None
+        while True:
+            page = await self.answer(replace(call, query={**call.query, "cursor": cursor}))
+            yield page
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
     async def whole(self, call: Call[Any]) -> tuple[int, Mapping[str, str], bytes]:
-        """Its status, headers and body, once it is an answer."""
+        """Return status, headers and body of the answer, after waiting for a busy server if necessary."""
         until = time.monotonic() + self._patience.total_seconds()
         while True:
             status, headers, text = await self._exchange(call)
@@ -134,11 +145,11 @@ class Transport:
 
     @asynccontextmanager
     async def stream(self, call: Call[Any]) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The body of an answer in pieces, as they come. Where it lies elsewhere it is fetched from there."""
+        """Open an answer's body as a stream of pieces, following a redirect to object storage."""
         try:
             arrived = await self._send(call, None)
             if arrived.status.as_int() in _MOVED:
-                # The key is for the server, not for whoever keeps its files.
+                # The key is not sent to other servers.
                 place = urljoin(f"{self.url}{call.path}", _headers(arrived).get("location", ""))
                 await arrived.close()
                 arrived = await self._line.get(place, read_timeout=_SILENCE)
@@ -192,7 +203,7 @@ def _json(text: bytes) -> object:
 
 
 def _seconds_asked(text: str) -> float | None:
-    """`Retry-After`, which is seconds or a date."""
+    """Return the seconds to wait by `Retry-After`, which has seconds or a date."""
     if text.strip().isdigit():
         return float(text)
     try:

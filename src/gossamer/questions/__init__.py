@@ -1,1 +1,1 @@
-"""Questions of commands: each a function of a `View` and plain arguments, answered locally or by a server."""
+"""Queries and orders of commands: functions of a `View` and plain arguments, run locally or by a server."""

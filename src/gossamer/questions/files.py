@@ -1,4 +1,4 @@
-"""Questions about the files that were made of a job."""
+"""Exports of a job."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,9 +16,9 @@ class File:
     """A file and its link: `link` is None if the file does not exist or cannot be downloaded from this server."""
 
     export: Export
-    link: str | None  # beginning with `/` where only who asks knows how the server is reached
-    shared: str | None  # for others, who need no key
-    elsewhere: bool  # it lies on the disk of another home
+    link: str | None  # begins with `/` if only the client knows the address of the server
+    shared: str | None  # a link for others, without a key
+    elsewhere: bool  # stored on the disk of another data folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Exportable:
-    """A job of which files may be made, and an earlier one it is compared with."""
+    """A job that may be exported, and an earlier one to compare it with."""
 
     job: Job
     since: Job | None
@@ -74,12 +74,12 @@ async def _file(view: View, export: Export) -> File:
     export_store = view.export_store()
     signed = await export_store.signed(export, view.now)
     if view.is_remote:
-        # Where it lies on the disk of a server is nobody's business: it is fetched from there.
+        # Paths on the server's disk are not shown: the file is fetched through the server.
         shown = replace(export, blob_key=None if export.blob_key is None else "", lease=None)
         return File(shown, signed, signed, _is_elsewhere(export, signed, export_store.home))
     link = await export_store.link(export, view.now) if export.is_there else None
     if signed and signed.startswith("/"):
-        # Of a file on this disk, only if it is known how people reach the server that has it.
+        # A link to a file on this disk needs the public address of the server.
         signed = f"{view.settings.api_url}{signed}" if view.settings.api_url else None
     return File(export, link, signed, _is_elsewhere(export, link, export_store.home))
 

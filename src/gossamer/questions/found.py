@@ -1,4 +1,4 @@
-"""Questions about what a job has found, and where it failed."""
+"""Results, failures and costs of a job's domains, and the conditions that select results."""
 
 from collections.abc import Collection, Mapping
 from contextlib import aclosing
@@ -27,7 +27,7 @@ from gossamer.recipes.tables import COSTS, ERRORS, by_cost
 from gossamer.store import counters, sites
 from gossamer.store.sites import SiteSummary
 
-_MOST_COUNTED = 10_000  # results that are read to say how many there are
+_MOST_COUNTED = 10_000  # results that are read to find the last page
 
 
 Addresses = Annotated[list[Annotated[str, Field(max_length=8_000)]], Field(max_length=200)]
@@ -40,7 +40,7 @@ class Conditions:
     switches: tuple[str, ...] = ()  # columns whose other option was given
 
     def where(self, job: Job, recipe: Recipe) -> Where:
-        """The same for a job; refused if it cannot have such a row."""
+        """Return the conditions as checked values; refuse those that the job's recipe does not have."""
         known = {one.column: one for one in (recipe.screen.conditions if recipe.screen else ())}
         given = {column: text for column, text in self.values.items() if text}
         if any(column not in known for column in (*given, *self.switches)):
@@ -87,7 +87,7 @@ def _refused(job: Job, recipe: Recipe) -> UserError:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Lines of a table, and whether there are more."""
+    """Lines of a table; `more` is True if there are further ones."""
 
     names: tuple[str, ...]
     rows: list[list[Any]]
@@ -96,19 +96,19 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of rows. Past the last one, `before` says how many there are."""
+    """A page of rows; `before` has the rows before a page that is past the end."""
 
     job: Job
     progress: Progress
     where: Where
     page: Page
-    total: int  # rows of the table, as far as is quick to say, without any condition
+    total: int  # rows of the table without any condition, as far as quickly known
     before: Page | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Domains that failed, or of a scrape job pages."""
+    """Failed domains; of a scrape job, failed pages."""
 
     job: Job
     progress: Progress
@@ -122,14 +122,14 @@ class Spent:
 
     job: Job
     rows: list[list[Any]]
-    total: int  # domains in all
+    total: int  # number of domains
     costs: Costs
 
 
 async def results(
     view: View, job: Text, conditions: Conditions, page: Place, limit: Few, *, whole: bool = False
 ) -> Results:
-    """A page of them; with all columns if they are wanted `whole`, else with those a terminal shows."""
+    """Return a page of results: all columns if `whole`, otherwise the columns shown on a terminal."""
     found, database = await view.job(job)
     await refuse_gone(view, database, found)
     recipe = recipe_of(view.recipes, found)
@@ -152,7 +152,7 @@ def _only(page: Page, names: Collection[str]) -> Page:
 
 
 async def failures(view: View, job: Text, limit: Many, *, by_hand: bool = False) -> Failures:
-    """With `by_hand`, only domains that want something of a person: a login, a CAPTCHA."""
+    """Return the failures of a job; with `by_hand`, only domains that need a person, such as for a login or CAPTCHA."""
     found, database = await view.job(job)
     await refuse_gone(view, database, found)
     progress = await database.read(counters.progress, found.id)
@@ -168,13 +168,13 @@ async def spent(view: View, job: Text, limit: Many) -> Spent:
     found, database = await view.job(job)
     await refuse_gone(view, database, found)
     lines = [line async for some in COSTS.lines(database, Asked(found, COSTS.columns)) for line in some]
-    dearest = [list(line) for line in sorted(lines, key=by_cost)[:limit]]
+    costly = [list(line) for line in sorted(lines, key=by_cost)[:limit]]
     progress = await database.read(counters.progress, found.id)
-    return Spent(found, dearest, len(lines), await database.read(read_costs, found, progress, view.prices))
+    return Spent(found, costly, len(lines), await database.read(read_costs, found, progress, view.prices))
 
 
 async def _some(table: Table, database: Database, asked: Asked, before: int, most: int) -> Lines:
-    """So many lines after the first ones. No more is read than leads there."""
+    """Return up to `most` lines after the first `before` ones, reading no further than needed."""
     rows: list[Line] = []
     async with aclosing(table.lines(database, asked)) as batches:
         async for some in batches:
@@ -190,7 +190,7 @@ def _names(columns: tuple[Column, ...]) -> tuple[str, ...]:
 
 
 async def scraped(view: View, job: Text, urls: Addresses) -> list[dict[str, Any]]:
-    """In the order of the addresses, each as JSON has it, with what is in files."""
+    """Return the results of these addresses of a scrape job in their order, as JSON objects, with their files."""
     found, database = await view.job(job)
     files = view.page_files()
     some = await read_results(database, found.id, kind_of(found.recipe), urls)

@@ -1,4 +1,4 @@
-"""Questions about what happened to single pages and sites, and why."""
+"""History of single pages and sites of a job."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,9 @@ from gossamer.store import history as rows
 from gossamer.store.events import Line
 from gossamer.store.history import PageHistory, SiteHistory
 
-_NAMES = frozenset({"user", "submit", "queue", "retention", "runner", "worker"})  # of no machine in particular
+_NAMES = frozenset(
+    {"user", "submit", "queue", "retention", "runner", "worker"}
+)  # process names that do not identify a machine
 Key = Annotated[str, Field(pattern="^([0-9a-f]{2}){0,32}$")]  # of a page, in hexadecimal digits
 
 
@@ -52,7 +54,7 @@ class Explained:
 
 
 async def pages(view: View, job: Text, state: PageState | None, site: Text, after: Key, limit: Few) -> Pages:
-    """Those after a place in the job, in the order of their keys: those of a domain lie together."""
+    """Return pages after a position in the job, ordered by key, so that pages of a domain are adjacent."""
     found, database = await view.job(job)
     await refuse_gone(view, database, found)
     known = await _site_history(database, found, site) if site else None
@@ -74,7 +76,7 @@ async def _site_history(database: Database, job: Job, text: str) -> SiteHistory:
 
 
 async def history(view: View, job: Text, host: Text, limit: Many) -> Events:
-    """All events of the job itself and the last ones of its domains; or those of one domain."""
+    """Return the job's own events and the latest of its domains; with `host`, the events of one domain."""
     found, database = await view.job(job)
     if host:
         lines = await _back(database, found.id, await _site(database, found, host), limit)
@@ -115,11 +117,11 @@ async def _site(database: Database, job: Job, text: str) -> UUID:
     )
 
 
-_MOST_JOBS = 200  # are looked at for one that knows an address
+_MOST_JOBS = 200  # jobs that are searched for an address
 
 
 def _knowing(tx: Tx, owner: str | None, urls: Sequence[str]) -> str:
-    """The newest job that has one of these addresses as a page, else their site; else the newest."""
+    """Return the newest job with one of these addresses as a page, else with their site, else the newest job."""
     newest = jobs.recent(tx, _MOST_JOBS, account=owner)
     newest += jobs.recent(tx, _MOST_JOBS, jobs.Wanted(of_pages=True), owner)
     ids = sorted({job.id for job in newest}, reverse=True)

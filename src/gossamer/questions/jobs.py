@@ -1,4 +1,4 @@
-"""Queries about the state of jobs."""
+"""State of jobs: lists, progress, costs and status reports."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -30,7 +30,7 @@ class Standing:
     job: Job
     progress: Progress
     runner: int | None
-    busy: int  # visits in somebody's hands
+    busy: int  # leased visits
     paid: int  # requests in flight that cost something
 
 
@@ -44,10 +44,10 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class JobList:
     runner: int | None
     jobs: tuple[Listed, ...]
-    hides: bool = False  # scrapes of single pages, which are only listed if something is asked for
+    hides: bool = False  # scrapes of single pages, which are listed only with a filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class Ended:
     progress: Progress
     reasons: tuple[tuple[Reason, int], ...]  # why domains failed, most frequent first
     costs: Costs
-    estimate: Estimate | None  # what it was said to cost
+    estimate: Estimate | None  # of the cost, made before the start
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class JobReport:
     """All data of a status report."""
 
     now: datetime
@@ -109,8 +109,8 @@ async def listing(
     recipe: Text = "",
     state: JobState | None = None,
     name: Text = "",
-) -> Listing:
-    """The newest jobs, or those of a recipe, in a state, or with these words in their name."""
+) -> JobList:
+    """List the newest jobs, optionally of one recipe or state, or with these words in their name."""
     wanted = jobs.Wanted(recipe, state, name, archived)
 
     def read(tx: Tx, owner: str | None) -> tuple[tuple[Listed, ...], bool]:
@@ -120,7 +120,7 @@ async def listing(
         return tuple(Listed(job, counters.progress(tx, job.id), spent.get(job.id, NOTHING)) for job in found), hides
 
     found, hides = await view.of_owner(read)
-    return Listing(await view.runner(), tuple([await _with_ahead(view, one) for one in found]), hides)
+    return JobList(await view.runner(), tuple([await _with_ahead(view, one) for one in found]), hides)
 
 
 async def _with_ahead(view: View, one: Listed) -> Listed:
@@ -131,13 +131,13 @@ async def _with_ahead(view: View, one: Listed) -> Listed:
 
 
 async def again(view: View, job: Text, name: Text = "") -> JobRequest:
-    """The request for a job like this one."""
+    """Return the request for a job like this one."""
     found, database = await view.job(job)
     return await database.read(request_again, found, name, view.account, listed=is_listed(found.recipe))
 
 
 async def running(view: View) -> list[Job]:
-    """Jobs that should be worked."""
+    """Return the jobs in the state RUNNING."""
 
     def read(tx: Tx, owner: str | None) -> list[Job]:
         if owner is None:
@@ -148,7 +148,7 @@ async def running(view: View) -> list[Job]:
 
 
 async def deleted_at(view: View, job: Text) -> datetime | None:
-    """When its results were deleted, if they were."""
+    """Return when the job's results were deleted; None if they were not."""
     found, database = await view.job(job)
     return await database.read(retention_queries.deleted_at, found.id)
 
@@ -175,7 +175,7 @@ def read_ended(tx: Tx, job: Job, prices: PriceList) -> Ended:
 
 
 async def ended(view: View, job: Text) -> Ended:
-    """For last words."""
+    """Return the summary printed when a job is no longer followed."""
     found, database = await view.job(job)
     return await _ended(view, database, found)
 
@@ -185,9 +185,9 @@ async def _ended(view: View, database: Database, job: Job) -> Ended:
     return replace(found, progress=await view.ahead(database, job, found.progress))
 
 
-async def status(view: View, job: Text) -> Status:
+async def status(view: View, job: Text) -> JobReport:
     found, database = await view.job(job)
-    return Status(
+    return JobReport(
         view.now,
         await view.runner(),
         await _ended(view, database, found),

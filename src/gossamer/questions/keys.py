@@ -1,4 +1,4 @@
-"""Questions about the keys of an account, and orders: for its admins, and of any account for the operator."""
+"""API keys of an account: list, create and revoke. Admins manage their account's keys, the operator all keys."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from gossamer.questions.view import Text, View
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class AccountKeys:
     account: str
     keys: tuple[ApiKey, ...]
     now: datetime
@@ -20,7 +20,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class MadeKey:
-    """A key in the only moment at which it is known."""
+    """A new key with its text, which is not stored."""
 
     key: ApiKey
     text: str
@@ -32,11 +32,11 @@ class RevokedKey:
     was_good: bool
 
 
-async def keys(view: View, account: Text | None) -> Keys:
-    """Of one's own account, if none is named."""
+async def keys(view: View, account: Text | None) -> AccountKeys:
+    """List the keys of an account, by default the caller's own."""
     identifier, database = view.admin(account)
     found = await account_service.find_account(database, identifier)
-    return Keys(found.id, tuple(await database.read(account_queries.keys_of, found.id)), view.now)
+    return AccountKeys(found.id, tuple(await database.read(account_queries.keys_of, found.id)), view.now)
 
 
 # What follows changes something.

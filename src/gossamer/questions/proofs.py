@@ -1,4 +1,4 @@
-"""Questions that read a whole job: does it add up, was it polite, what came of it."""
+"""Reports that read a whole job: audit, politeness and summary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Summary:
     page: PageSummary
     answer: SummaryAnswer
     manners: tuple[DomainManners, ...]
-    budget: Budget | None  # None: nothing is to be said of costs
+    budget: Budget | None  # None: costs are left out
     runner: int | None
 
 
@@ -62,7 +62,7 @@ async def _manners(view: View, database: Database, job: Job) -> list[DomainManne
 async def summary(
     view: View, job: Text, since: Text, excluded: Sequence[str], *, costs: bool = True, client: Text = ""
 ) -> Summary:
-    """A whole job at a glance, compared with an earlier one if that is named; `client` is whom it is for, by name."""
+    """Summarise a job, compared with an earlier one if given; `client` is the name of the person it is for."""
     found, database = await view.job(job)
     await refuse_gone(view, database, found)
     recipe = recipe_of(view.recipes, found)

@@ -1,4 +1,4 @@
-"""Questions that are asked before a job is made."""
+"""Limits and cost forecasts that commands need before they submit a job."""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ _READING = asyncio.Semaphore(1)
 class House:
     """Settings and limits of the installation that will run a job."""
 
-    rungs: tuple[str, ...]  # ways to fetch that can be used
-    max_credits: int | None  # of a job that was given no limit of its own
-    confirm_usd: float  # from which on a person is asked
+    rungs: tuple[str, ...]  # configured methods
+    max_credits: int | None  # default limit of a job
+    confirm_usd: float  # estimated costs from which commands ask for confirmation
     processes: int
 
 
@@ -68,13 +68,13 @@ async def foreseen(view: View, walk: Walk, domains: Texts, probed: Probed | None
 
 
 async def unmet(view: View, walk: Walk, domains: Texts) -> tuple[str, ...]:
-    """Those of which nothing is known that would say what they cost; none of a job that can cost nothing."""
+    """Return the domains without data for a forecast; empty if the job cannot cost anything."""
     asked = walk.asked(await _targets(domains), view.prices)
     return tuple(target.given for target in await view.not_known(asked)) if asked.costs_something else ()
 
 
 async def _targets(domains: Sequence[str]) -> list[Target]:
-    """Return the sites that the domains name. Long lists are read in a thread, so that a server is not blocked."""
+    """Return the sites of the domains. Long lists are parsed in a thread, so that a server is not blocked."""
     if len(domains) <= _FEW:
         return [_target(text) for text in domains]
     async with _READING:

@@ -1,4 +1,4 @@
-"""Questions about the whole house, and orders for it: both are the operator's."""
+"""Queries and commands of the operator: workers, queue, alerts, dead letters, retention and spending."""
 
 import asyncio
 from collections.abc import Mapping
@@ -37,16 +37,16 @@ from gossamer.store.queue import BackgroundLine, QueueLine
 from gossamer.store.workers import SharedSetting, Unattended
 
 _DIGEST = "$argon2"
-WINDOW = timedelta(minutes=5)  # of which figures tell how much was done
+WINDOW = timedelta(minutes=5)  # period that the throughput figures cover
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
     now: datetime
     workers: tuple[Worker, ...]
-    runner: int | None  # the process that works the home by itself, 0 if it is another home's; None if there is none
+    runner: int | None  # process id of the local runner, 0 if it belongs to another data folder; None if there is none
     is_cluster: bool  # whether workers could be started
-    older: str = ""  # the revision of a database that is yet to be upgraded
+    older: str = ""  # the revision of a database that needs an upgrade
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """All of them from rows; what was done is of the last minutes."""
+    """Figures of the system, read from rows; throughput covers the last minutes."""
 
     workers: tuple[Worker, ...]
     lanes: tuple[QueueLine, ...]
     done: Done
     paces: Mapping[str, float]  # domains per minute of each running job, by its short id
     calls: Mapping[str, int]  # paid requests, by provider
-    solved: Experience  # of FlareSolverr, as far as it is remembered
+    solved: Experience  # of FlareSolverr, from the statistics kept per site
     jobs: Mapping[str, int]  # by state
     attention: Unattended
     server: Server | None
@@ -91,7 +91,7 @@ async def shared_settings(view: View) -> list[SharedSetting]:
 
 
 async def forget_shared_settings(view: View) -> int:
-    """Let the next worker that joins say what they are; how many there were."""
+    """Delete the shared settings, which the next worker sets anew; return how many there were."""
     return await view.house().database.write(worker_rows.forget_shared_settings)
 
 
@@ -134,7 +134,7 @@ async def letter(view: View, text: Text) -> DeadLetter:
 
 
 async def ahead(view: View) -> list[Outlook]:
-    """When the results of which job are hidden and deleted."""
+    """Return when the results of each job will be hidden and deleted."""
     app = view.house()
     return await Retainer(app.database, app.terms).outlook(view.now)
 
@@ -148,7 +148,7 @@ class Revived:
 
     letter: DeadLetter
     job_state: JobState
-    is_worked: bool  # somebody is there to walk it
+    is_worked: bool  # a worker is running that will crawl it
 
 
 async def revive(view: View, text: Text) -> Revived:
@@ -173,7 +173,7 @@ class Tidied:
 
 
 async def tidy(view: View) -> Tidied:
-    """Do now what is due of hiding and deleting."""
+    """Hide and delete what is due now."""
     app = view.house()
     retainer, done = Retainer(app.database, app.terms), RetentionReport(is_over=False)
     while not done.is_over:
@@ -188,7 +188,7 @@ async def tidy(view: View) -> Tidied:
     return Tidied(done, await FileSweeper(app.database, app.export_store(), app.page_files()).remove_now())
 
 
-_LONGEST = 12.0  # seconds for the books of all providers together
+_LONGEST = 12.0  # seconds for the balances of all providers together
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +198,11 @@ class Spending:
     month: Mapping[str, Budget]  # of each account
     providers_today: Mapping[str, Expense]
     providers_month: Mapping[str, Expense]
-    by_job: tuple[tuple[Job | None, UUID, Amount], ...]  # of this month, the dearest first
+    by_job: tuple[tuple[Job | None, UUID, Amount], ...]  # this month, most expensive first
     caps: Mapping[Scope, Cap]
     prices: PriceList
     credit_usd: float
-    books: Mapping[str, Account | str]  # of providers, or why they cannot be read
+    books: Mapping[str, Account | str]  # balances of the providers, or why they cannot be read
 
 
 async def spending(view: View, *, ask: bool = True) -> Spending:
@@ -235,7 +235,7 @@ async def _read_books(app: App) -> dict[str, Account | str]:
     names = list(dict.fromkeys(provider_of(rung) for rung in provider_rungs(app.settings)))
     if not names:
         return {}
-    # No page is fetched, so no place is taken that others would have to know of.
+    # No page is fetched, so limits need not be shared with other processes.
     desk = provider_desk(app.settings, app.clock, MemoryPlaces(app.clock), "accounts")
 
     async def ask(name: str) -> Account | str | None:

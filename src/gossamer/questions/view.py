@@ -1,4 +1,4 @@
-"""Access control of questions: on their own machine users see everything, on a server only their account's data.
+"""Access control of questions: local users see everything, users of a server only their account's data.
 
 A question reads rows in one of three ways only, each limited to an owner: through a job of the caller
 (`job`, which returns an account-scoped database), by the caller's account (`of_owner`), and as the
@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 Few = Annotated[int, Field(ge=1, le=10_000)]
 Many = Annotated[int, Field(ge=1, le=50_000)]
 Place = Annotated[int, Field(ge=1, le=1_000_000)]  # the number of a page
-Text = Annotated[str, Field(max_length=2_000, pattern=r"^[^\x00]*$")]  # what a database can look for
+Text = Annotated[
+    str, Field(max_length=2_000, pattern=r"^[^\x00]*$")
+]  # without the zero character, which databases refuse
 
 T = TypeVar("T")
 
@@ -77,7 +79,7 @@ class View:
 
     @property
     def account(self) -> str | None:
-        """Whose jobs may be seen; None: everybody's."""
+        """The account whose jobs are visible; None: all accounts."""
         return self._asker.account if self._asker else None
 
     @property
@@ -101,7 +103,7 @@ class View:
         return await self._app.database.read(work, self._asker.account if self._asker else None)
 
     def admin(self, account: str | None) -> tuple[str, Database]:
-        """An account whose keys the asker may look after, their own if none is named; and the database it is in."""
+        """Return an account whose keys the caller may manage, by default their own, and its database."""
         asker = self._asker
         meant = account or (asker.account if asker else DEFAULT)
         if asker and meant != asker.account:
@@ -111,26 +113,28 @@ class View:
         return meant, self._app.database
 
     def own(self, right: Right) -> tuple[str, Database]:
-        """The asker's account, if their key may do so much there; and the database it is in."""
+        """Return the caller's account and its database, if the key has this right."""
         asker = self._asker
         if asker and not asker.right.includes(right):
             raise _may_not(asker, right)
         return asker.account if asker else DEFAULT, self._app.database
 
     async def keys(self, digits: str) -> list[ApiKey]:
-        """Those whose id fits, of the accounts whose keys the asker may look after."""
+        """Return the keys whose id begins with `digits`, of the accounts whose keys the caller may manage."""
         asker = self._asker
         whose = None if asker is None or asker.is_operator else asker.account
         return await self._app.database.read(account_queries.keys_matching, digits, whose)
 
     async def forecast(self, asked: "Asked", probed: "Probed | None" = None) -> "Forecast":
-        """By what the asker's own jobs have cost."""
+        """Forecast the cost of a job, based on the caller's own jobs."""
+        # 45 more modules, which only estimates need: every command imports this module.
         from gossamer.intake.estimate import forecast
 
         return await forecast(self._app.database, self._asked(asked), probed)
 
     async def not_known(self, asked: "Asked") -> "list[Target]":
-        """The sites of which the asker's own jobs say nothing."""
+        """Return the sites that are not part of the caller's own jobs."""
+        # 45 more modules, which only estimates need: every command imports this module.
         from gossamer.intake.estimate import not_known
 
         return await not_known(self._app.database, self._asked(asked))
@@ -139,7 +143,7 @@ class View:
         return replace(asked, account=self._asker.account if self._asker else None)
 
     def house(self) -> App:
-        """Everything, for who may see it."""
+        """Return the whole application, for the operator; refuse other callers."""
         if self._asker and not self._asker.is_operator:
             raise UserError(
                 "auth.operator",
@@ -152,12 +156,12 @@ class View:
         """Return the process id of the local worker, 0 if the worker is elsewhere; None if none is running."""
         holder = self._app.lock.holder()
         if holder is None:
-            # What our own home has written there is left over from a runner that is gone.
+            # An entry of our own data folder was left behind by a runner that is gone.
             home = await self._app.database.read(working_home)
             return 0 if home and home != self._app.home_name else None
         return 0 if self._asker else holder
 
-    # What is in force here, for everybody alike.
+    # Settings and services that do not depend on the caller.
 
     @property
     def now(self) -> datetime:
@@ -192,7 +196,7 @@ class View:
         return self._app.terms
 
     async def ahead(self, database: Database, job: Job, progress: Progress) -> Progress:
-        """The progress of a job with what there still is to read."""
+        """Return the progress of a job with an estimate of the remaining pages."""
         return await self._app.remaining_work.add(database, job, progress)
 
     def export_store(self) -> "ExportStore":

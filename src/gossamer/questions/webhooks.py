@@ -20,12 +20,12 @@ from gossamer.webhooks import service as webhook_service
 Events = Annotated[list[Annotated[str, Field(max_length=40)]], Field(max_length=2 * len(WANTED))]
 Seconds = Annotated[int, Field(ge=0, le=10_000_000)]
 _ALL = timedelta(minutes=10)
-_WHILE_ASKED = timedelta(seconds=30)  # of somebody whose request is not to stay open for ever
+_WHILE_ASKED = timedelta(seconds=30)  # limit for a request to a server
 
 
 @dataclass(frozen=True, slots=True)
 class MadeHook:
-    """A webhook, and its secret in the only moment at which it is known."""
+    """A webhook with its new secret, which is shown once."""
 
     endpoint: Endpoint
     secret: str
@@ -33,7 +33,7 @@ class MadeHook:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Messages that will be sent again, once a worker is running."""
+    """Number of messages that will be sent again; `is_worked` is True if a worker is running."""
 
     messages: int
     is_worked: bool
@@ -146,7 +146,7 @@ async def replay_given_up(view: View, text: Text) -> Again:
 
 
 async def send_messages(view: View) -> Sent:
-    """Everything that is due, of everybody: for the operator."""
+    """Send all due messages of all accounts; for the operator."""
     app = view.house()
     async with app.sender("command") as sender:
         tried = await sender.send_due(_WHILE_ASKED if view.is_remote else _ALL)

@@ -1,8 +1,8 @@
-"""Frozen values as JSON and back, by the types of their fields: how an answer travels from the server to a terminal.
+"""Serialisation of dataclasses as JSON and back by their field types, for answers sent from a server to a terminal.
 
-What is plain text already stays it (a StrEnum, a UUID, a date); an Enum goes by its name, bytes in hexadecimal digits,
-a time in microseconds, a named tuple and a dataclass by the names of their fields. Which class a value is of is never
-said: both ends are the same program, and go by what the question says it is answered with.
+Values with a text form (StrEnum, UUID, date) are sent as text, an Enum by its name, bytes in hexadecimal digits, a
+time span in microseconds, named tuples and dataclasses as objects. The class is not sent: both ends are the same
+program, and use the return type of the question.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Unreadable(ValueError):
-    """It is not what the type says: another version of the program has written it."""
+    """The data does not match the type: another version of the program has written it."""
 
 
 def pack(value: Any) -> Any:
@@ -47,7 +47,7 @@ class _AnyDataclass(type):
 
 
 class _Dataclass(metaclass=_AnyDataclass):
-    """Whatever is one."""
+    """Stands for all dataclasses in `isinstance`."""
 
 
 _PACKED: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
@@ -66,7 +66,7 @@ _PACKED: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
 
 
 def unpack(kind: Any, said: Any) -> Any:
-    """The value of this type that `said` is; `Unreadable` if it is none."""
+    """Convert JSON data into a value of this type; raises `Unreadable` if it does not match."""
     try:
         return _reader(kind)(said)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -127,7 +127,7 @@ _PLAIN: Mapping[Any, Reader] = {
 
 
 def _one_of(kinds: tuple[Any, ...]) -> Reader:
-    """The first that it can be. So what is like nothing else comes before what text may be, too."""
+    """Return a reader that tries the types in order, so that specific types have to precede text."""
     readers = [(kind, _reader(kind)) for kind in kinds if kind is not NoneType]
 
     def read(said: Any) -> Any:
@@ -156,7 +156,7 @@ def _collection(origin: Any, given: tuple[Any, ...]) -> Reader:
 
 
 def _record(kind: Any) -> Reader:
-    """Read when it is needed first: a value may hold values of its own kind."""
+    """Return a reader of a record. Field types are resolved at first use, since records may contain their own type."""
     readers: dict[str, Reader] = {}
 
     def read(said: Any) -> Any:

@@ -176,10 +176,12 @@ class CrawlBody(BaseModel):
     url: Url
     limit: int = Field(10_000, ge=1, le=MAX_ADDRESSES, description="Pages.")
     max_depth: int | None = Field(None, alias="maxDiscoveryDepth", ge=0, le=1_000)
-    include_paths: Paths = Field(default_factory=list, alias="includePaths", description="Simple expressions.")
+    include_paths: Paths = Field(default_factory=list, alias="includePaths", description="Simple regular expressions.")
     exclude_paths: Paths = Field(default_factory=list, alias="excludePaths")
     regex_on_full_url: bool = Field(False, alias="regexOnFullURL")
-    whole_domain: bool = Field(False, alias="crawlEntireDomain", description="Also what is not below the address.")
+    whole_domain: bool = Field(
+        False, alias="crawlEntireDomain", description="Include pages that are not below the address."
+    )
     sitemap: str = Field("include", max_length=20)
     options: ScrapeOptions = Field(default_factory=ScrapeOptions, alias="scrapeOptions")
 
@@ -196,18 +198,18 @@ class MapBody(BaseModel):
     )
 
     url: Url
-    search: str = Field("", max_length=200, description="Only addresses and titles with this in them.")
+    search: str = Field("", max_length=200, description="Only addresses and titles that contain this text.")
     sitemap: Literal["include", "skip", "only"] = "include"
     include_subdomains: bool = Field(True, alias="includeSubdomains")
     ignore_query: bool = Field(
-        True, alias="ignoreQueryParameters", description="One address of those that differ in it."
+        True, alias="ignoreQueryParameters", description="Keep one of the addresses that differ only in their query."
     )
     limit: int = Field(5_000, ge=1, le=30_000)
     timeout: int = Field(60_000, ge=1_000, le=300_000, description="Milliseconds.")
 
 
 def pattern_of(expression: str) -> str:
-    """A simple regular expression over a path as one of our patterns: letters, `.*` and `.+`, `^` and `$`."""
+    """Convert a simple regular expression of a path (letters, `.*`, `.+`, `^`, `$`) into one of our patterns."""
     body = expression.removeprefix("^").removesuffix("$")
     pieces = [piece.replace("\\.", ".").replace("\\/", "/") for piece in _split(body)]
     plain = "".join(pieces)
@@ -248,7 +250,7 @@ class ScrapeAnswer(BaseModel):
 class Started(BaseModel):
     success: bool = True
     id: str
-    url: str = Field(description="Where to ask how it stands.")
+    url: str = Field(description="Address of the job's status.")
     invalidURLs: list[str] | None = None  # noqa: N815
 
 
@@ -262,7 +264,7 @@ class JobAnswer(BaseModel):
     completedAt: datetime | None = None  # noqa: N815
     duration: float | None = Field(None, description="Seconds.")
     expiresAt: datetime  # noqa: N815
-    next: str | None = Field(None, description="Where the next documents are.")
+    next: str | None = Field(None, description="Address of the next documents.")
     data: list[Document]
 
 
@@ -284,7 +286,7 @@ class Cancelled(BaseModel):
     status: str = "cancelled"
 
 
-class Refusal(BaseModel):
+class FirecrawlError(BaseModel):
     """Body of every error."""
 
     success: bool = False
@@ -311,7 +313,7 @@ def status_of(job: Job) -> str:
 
 
 def document(page: ScrapedPage, formats: Iterable[str], job: Job, credits: int, warning: str | None = None) -> Document:
-    """`formats` are theirs, by name."""
+    """Return a page as a document; `formats` are Firecrawl's names."""
     made = {name: _part(name, page.data.get(FORMATS[name])) for name in formats}
     return Document(**made, warning=warning, metadata=_metadata(page, job, credits))
 
@@ -347,7 +349,7 @@ def _metadata(page: ScrapedPage, job: Job, credits: int) -> dict[str, Any]:
 
 
 def _graph_name(name: str) -> str:
-    """`site_name` and `image:width` are ogSiteName and ogImageWidth."""
+    """Convert the name of an Open Graph property: `image:width` becomes ogImageWidth."""
     return "og" + "".join(word[:1].upper() + word[1:] for word in name.replace(":", "_").split("_"))
 
 

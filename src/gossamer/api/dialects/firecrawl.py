@@ -40,7 +40,7 @@ _MOST_ERRORS = 1_000
 _WITHOUT_LIMIT = 1_000_000_000  # Firecrawl's clients expect a number
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": shapes.Refusal, "description": "An error."}
+    status: {"model": shapes.FirecrawlError, "description": "An error."}
     for status in (400, 401, 402, 403, 404, 408, 409, 410, 413, 429, 500, 503)
 }
 
@@ -82,7 +82,7 @@ def _failed(page: ScrapedPage) -> Response:
 
 
 def _refusal(status: int, error: str, code: str) -> Response:
-    return JsonAnswer(shapes.Refusal(error=error, code=code).model_dump(), status)
+    return JsonAnswer(shapes.FirecrawlError(error=error, code=code).model_dump(), status)
 
 
 @router.post("/map", response_model=shapes.MapAnswer, responses=_ERRORS, summary="The addresses of a site")

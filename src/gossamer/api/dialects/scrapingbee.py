@@ -1,4 +1,7 @@
-"""ScrapingBee's parameters: translates a query into a page request, or refuses it with a reason."""
+"""The endpoint `GET /api/v1/?api_key&url&...`: one page, for programs written for ScrapingBee.
+
+Its query is translated into a request for a page, or refused with a reason.
+"""
 
 import time
 from base64 import b64encode
@@ -13,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
-from gossamer.api.caller import Access, Caller, Spends, tenant_of
+from gossamer.api.caller import Caller, KeyAccess, Spends, tenant_of
 from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.dialects import sentence, speaking
 from gossamer.api.problems import request_id
@@ -35,7 +38,7 @@ _DEAR = ("premium", "ultra", "stealth")
 _MEDIA = {"markdown": "text/markdown; charset=utf-8", "text": "text/plain; charset=utf-8", "screenshot": "image/png"}
 _EXAMPLE = {"message": "Invalid api key: this key is not known here, or it was revoked."}
 _RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The page itself, or what was asked for of it.", "content": {"*/*": {}}},
+    200: {"description": "The page, or the requested format of it.", "content": {"*/*": {}}},
     "default": {
         "description": "An error, or with transparent_status_code the status of the page.",
         "content": {"application/json": {"example": _EXAMPLE}},
@@ -49,15 +52,17 @@ absent = APIRouter(prefix="/api/v1", route_class=_SPEAKING, include_in_schema=Fa
 
 
 class BeeQuery(Strict):
-    """As they name them. What changes the page and cannot be done here is refused, what is only a hint is not."""
+    """ScrapingBee's parameters. Unsupported ones are refused if they would change the page, and ignored otherwise."""
 
     model_config = ConfigDict(extra="forbid")
 
     url: str = Field(min_length=1, max_length=8_000)
-    api_key: str = Field("", max_length=200, description="A key of this server; better as 'Authorization: Bearer'.")
-    render_js: bool | None = Field(None, description="true, false, or what the page needs if it is not given.")
+    api_key: str = Field(
+        "", max_length=200, description="API key of this server; preferably sent as 'Authorization: Bearer'."
+    )
+    render_js: bool | None = Field(None, description="true or false; by default, as the page needs.")
     mode: Literal["auto"] | None = None
-    max_cost: int | None = Field(None, ge=0, le=10**6, description="Provider credits that it may cost at most.")
+    max_cost: int | None = Field(None, ge=0, le=10**6, description="Maximum cost in provider credits.")
     premium_proxy: bool = False
     stealth_proxy: bool = False
     json_response: bool = False
@@ -70,7 +75,7 @@ class BeeQuery(Strict):
     transparent_status_code: bool = False
     timeout: int = Field(_MOST_TIME, ge=1_000, le=_MOST_TIME, description="Milliseconds to wait for the page.")
     tag: str = Field("", max_length=200)
-    # Hints, taken and without effect.
+    # Accepted, without effect.
     block_ads: bool = False
     block_resources: bool = True
     session_id: int | None = Field(None, ge=0, le=10_000_000)
@@ -78,7 +83,7 @@ class BeeQuery(Strict):
     wait_browser: str = Field("", max_length=40)
     window_width: int | None = None
     window_height: int | None = None
-    # Refused unless they say what is so anyway.
+    # Refused unless they have their default.
     ai_extract_rules: str = ""
     ai_query: str = ""
     ai_selector: str = ""
@@ -122,7 +127,7 @@ def wanted_of(query: BeeQuery, here: Collection[str]) -> Wanted:
 
 
 def format_of(query: BeeQuery) -> str:
-    """Of ours, what the answer is made of."""
+    """Return our name of the requested format."""
     if query.extract_rules:
         return "extract"
     if query.screenshot or query.screenshot_full_page:
@@ -133,7 +138,7 @@ def format_of(query: BeeQuery) -> str:
 
 
 def _ladder(query: BeeQuery, here: Collection[str]) -> str | None:
-    """None: what jobs usually do here, from cheap to dear as far as a page needs it."""
+    """Return the methods that the query asks for; None for the usual ladder, from cheap to expensive."""
     if query.screenshot or query.screenshot_full_page:
         return None
     if query.stealth_proxy:
@@ -159,7 +164,7 @@ def _first(query: BeeQuery, name: str, found: Iterable[str]) -> str:
 
 
 def read_rules(text: str) -> dict[str, Any]:
-    """Extraction rules in our words."""
+    """Convert ScrapingBee's extraction rules into ours."""
     try:
         given = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -194,11 +199,11 @@ def _rule(name: str, rule: Any) -> Any:
     )
 
 
-"""What ScrapingBee has and this server does not. Asked after all other endpoints."""
+"""Endpoints of ScrapingBee that this server does not have. Included after all other routers."""
 
 
 def _tenant(right: Right, spends: Spends | None = None) -> Any:
-    access = Access(right, spends=spends, parameter="api_key")
+    access = KeyAccess(right, spends=spends, parameter="api_key")
 
     async def scoped(
         parts: GivenParts,
@@ -210,7 +215,7 @@ def _tenant(right: Right, spends: Spends | None = None) -> Any:
     return Depends(scoped)
 
 
-@router.get("/usage", responses=_RESPONSES, summary="What is left")
+@router.get("/usage", responses=_RESPONSES, summary="Remaining credits")
 async def usage(tenant: Annotated[Tenant, _tenant(Right.READ)]) -> BeeUsage:
     limits, running = await tenant.quota(), (await tenant.at_work())[0]
     now = datetime.now(UTC)
@@ -232,7 +237,7 @@ async def fetch(
     parts: GivenParts,
     query: Annotated[BeeQuery, Query()],
 ) -> Response:
-    """Waits for the page up to `timeout`, and then gives it up."""
+    """Wait for the page for up to `timeout`, then cancel it."""
     until = time.monotonic() + query.timeout / 1_000
     wanted = wanted_of(query, parts.app.rungs)
     listed = read_addresses([query.url])
