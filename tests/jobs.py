@@ -49,10 +49,27 @@ def tokens(ids: Iterable[UUID]) -> dict[UUID, UUID]:
     return {identifier: uuid4() for identifier in ids}
 
 
+# The columns of a match that tests rarely ask for.
+_USUAL: dict[str, Value] = {
+    "frequency": 1,
+    "context_snippet": "",
+    "crawl_method": "direct",
+    "timestamp": "2026-03-04T05:06:07Z",
+    "http_status": 200,
+    "verdict": "",
+    "link_url": "",
+    "anchor_text": "",
+    "position": "",
+    "page_date": "",
+    "outbound_links": 0,
+    "outbound_followed": 0,
+}
+
+
 def done(visit: Visit, url: str, *keywords: str, depth: int = 0, **more: Value) -> Step:
     """A page that was read, with one record per keyword."""
     records = tuple(
-        Record("match", (url, keyword), {"domain": visit.host, "url": url, "keyword": keyword, **more})
+        Record("match", (url, keyword), {"domain": visit.host, "url": url, "keyword": keyword, **_USUAL, **more})
         for keyword in keywords
     )
     page = Page.at(url, depth)

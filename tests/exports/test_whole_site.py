@@ -16,7 +16,7 @@ from tests.jobs import claim_all, done, make_job, settle
 
 
 def rows(pages: int, keyword: str = "CRM", **more: Any) -> list[dict[str, Any]]:
-    return [{"url": f"https://a.test/{page}", "keyword": keyword, "frequency": 1, **more} for page in range(pages)]
+    return [match("a.test", str(page), keyword, **more) for page in range(pages)]
 
 
 def flags(pages: int, pages_read: int, **more: Any) -> str:

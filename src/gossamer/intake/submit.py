@@ -163,12 +163,9 @@ def check_key(key: str) -> None:
 
 def _digest(request: JobRequest, params: Mapping[str, Any]) -> bytes:
     """The same for requests that ask for the same, in whatever order they list their sites."""
-    # Sites without pages of their own as ever: what was asked for under a key before there were any stays the same.
-    targets = sorted(
-        (target.host, target.entries, *([sorted(target.pages)] if target.pages else ())) for target in request.targets
-    )
+    targets = sorted((target.host, target.entries, sorted(target.pages)) for target in request.targets)
     asked: list[Any] = [request.recipe, request.name, params, targets]
-    # Only what was said of it, for the same reason; and without what is usual here, which may change between the two.
+    # Only what was said: what is usual here may change between the two requests.
     how = {name: value for name, usual in _USUALLY.items() if (value := getattr(request, name)) != usual}
     if how:
         asked.append(how)

@@ -33,17 +33,6 @@ LARGE = 10_000  # rows of a site, above which they are not all held at once
 ENOUGH_PAGES = 10
 NEARLY_EVERY = 0.9
 
-# What rows do not have that are from before these were kept.
-BEFORE = {
-    "verdict": "",
-    "link_url": "",
-    "anchor_text": "",
-    "position": "",
-    "page_date": "",
-    "outbound_links": 0,
-    "outbound_followed": 0,
-}
-
 # Columns that say something of the whole site.
 WHOLE_SITE = frozenset({"flags", "keyword_pages", "site_pages"})
 
@@ -145,13 +134,10 @@ def _picker(asked: Asked) -> Pick:
         if whole and keyword_pages is None:
             keyword_pages = Counter(map(itemgetter("keyword"), rows))
         if asked.only == UNLINKED:
-            rows = [row for row in rows if row.get("verdict") == UNLINKED]
+            rows = [row for row in rows if row["verdict"] == UNLINKED]
         if whole and keyword_pages is not None:
             complete(rows, keyword_pages, pages_read)
-        try:
-            return list(map(cells, rows))
-        except KeyError:  # from before there were verdicts
-            return [cells({**dict.fromkeys(names), **BEFORE, **row}) for row in rows]
+        return list(map(cells, rows))
 
     return pick
 
@@ -194,7 +180,7 @@ async def count(database: Database, asked: Asked) -> int:
 
 def completed(rows: Sequence[Mapping[str, Any]], pages_read: int) -> list[Mapping[str, Any]]:
     """All rows of a site with `flags`, `keyword_pages` and `site_pages`. There is one row per page and keyword."""
-    whole = [{**BEFORE, **row} for row in rows]
+    whole = [{**row} for row in rows]
     complete(whole, Counter(row["keyword"] for row in rows), pages_read)
     return list(whole)
 
@@ -210,9 +196,9 @@ def complete(rows: Iterable[dict[str, Any]], keyword_pages: Mapping[str, int], p
 
 def _flags(row: Mapping[str, Any], keyword_pages: int, pages_read: int) -> list[str]:
     flags = []
-    if row.get("position") == "navigation":
+    if row["position"] == "navigation":
         flags.append(NAVIGATION_ONLY)
-    if row.get("frequency", 0) >= MANY_ON_ONE_PAGE:
+    if row["frequency"] >= MANY_ON_ONE_PAGE:
         flags.append(ON_ONE_PAGE)
     if pages_read >= ENOUGH_PAGES and keyword_pages >= NEARLY_EVERY * pages_read:
         flags.append(ON_EVERY_PAGE)
