@@ -20,7 +20,7 @@ from bench.running import environment, largest_memory, run
 from gossamer.clock import SystemClock
 from gossamer.db.database import open_database
 from gossamer.exports.workbook import write_workbook
-from gossamer.recipes.base import Asked, Looks
+from gossamer.recipes.base import Looks, TableQuery
 from gossamer.recipes.prospect import MATCH
 from gossamer.recipes.prospect.tables import RESULTS
 from gossamer.store import jobs
@@ -78,7 +78,7 @@ async def _ours(path: Path, job_id: UUID, out: Path) -> None:
     database = open_database(f"sqlite:///{path}", SystemClock())
     job = await database.read(jobs.get, job_id)
     assert job
-    await write_workbook(out, database, RESULTS, Asked(job, MATCH.columns), Looks())
+    await write_workbook(out, database, RESULTS, TableQuery(job, MATCH.columns), Looks())
     await database.close()
 
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 from gossamer.fetch.providers.base import (
-    Account,
     Call,
     Head,
+    ProviderAccount,
     Told,
     Wish,
     document_in,
@@ -79,8 +79,8 @@ class Toy:
     def ask_account(self) -> tuple[Call, ...]:
         return (Call(f"{self._url}/account", self._headers),)
 
-    def read_account(self, answers: tuple[bytes, ...]) -> Account:
+    def read_account(self, answers: tuple[bytes, ...]) -> ProviderAccount:
         left = document_in(answers[0])
         if left is None:
             raise ValueError("no JSON")
-        return Account(remaining=whole(left.get("left")), at_once=whole(left.get("at_once")))
+        return ProviderAccount(remaining=whole(left.get("left")), at_once=whole(left.get("at_once")))

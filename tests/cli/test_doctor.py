@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy import text
 
 from gossamer.blobs import objects
-from gossamer.blobs.objects import Access, open_objects
+from gossamer.blobs.objects import StorageAccess, open_objects
 from gossamer.cli.doctor import services
 from gossamer.cli.doctor.examine import examine
 from gossamer.cli.doctor.finding import Finding, Level
@@ -411,7 +411,7 @@ async def test_a_redis_that_forgets_under_pressure_is_a_warning(
 
 async def test_object_storage_is_tried_with_a_small_file(storage_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "No object storage is set" in (await only("storage", Level.OK)).sentence
-    access = Access("s3://tests/doctor", storage_server, "us-east-1", "key", "secret")
+    access = StorageAccess("s3://tests/doctor", storage_server, "us-east-1", "key", "secret")
     for name, value in {
         "GOSSAMER_STORAGE_URL": access.url,
         "GOSSAMER_STORAGE_ENDPOINT": access.endpoint,

@@ -23,7 +23,7 @@ from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason
 from gossamer.questions.found import Conditions
-from gossamer.recipes.base import Asked
+from gossamer.recipes.base import TableQuery
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.recipes.prospect.survey import ProspectSurvey
 from gossamer.recipes.tables import ERRORS, PAGES
@@ -44,7 +44,7 @@ ROWS = [
 @pytest.mark.parametrize("width", [60, 80, 100])
 async def test_a_screen_has_everything_and_fits(database: AnyDatabase, width: int) -> None:
     job = await job_with(database, ROWS, failed=["down.test"])
-    survey = ProspectSurvey(database, Asked(job, ()))
+    survey = ProspectSurvey(database, TableQuery(job, ()))
     overview, found = await survey.read(), survey.screen()
     told = "12 requests to 3 domains; smallest gap 1.02 s (a.test); no disallowed address was requested."
     lines = [
@@ -64,7 +64,7 @@ async def test_without_a_client_nothing_is_called_unlinked(database: AnyDatabase
     rows = [match("a.test", "x", "CRM", verdict="unlinked" if client else "")]
     job = await job_with(database, rows)
     job = replace(job, params={**job.params, "client_domains": client})
-    survey = ProspectSurvey(database, Asked(job, ()))
+    survey = ProspectSurvey(database, TableQuery(job, ()))
     overview, found = await survey.read(), survey.screen()
     text = "\n".join(line.plain for line in screen(overview, found, "completed", [], 100))
     assert f"1 prospect with {'unlinked ' * bool(client)}mentions" in text
@@ -164,10 +164,10 @@ async def test_what_is_left_out_is_left_out_of_every_number(database: AnyDatabas
     rows = [match("a.test", "x"), match("b.test", "y"), match("b.test", "z")]
     gone = ["down.test", "gone.test"]
     job = await job_with(database, rows, failed=gone, failed_pages={"b.test": 2, "a.test": 1})
-    whole = await ProspectSurvey(database, Asked(job, ())).read()
+    whole = await ProspectSurvey(database, TableQuery(job, ())).read()
     assert (whole.progress.sites_total, whole.progress.sites_failed, whole.progress.pages_done) == (4, 2, 3)
     excluded = frozenset({"b.test", "gone.test"})
-    survey = ProspectSurvey(database, Asked(job, (), excluded=excluded))
+    survey = ProspectSurvey(database, TableQuery(job, (), excluded=excluded))
     seen = await survey.read()
     progress = seen.progress
     assert (progress.sites_total, progress.sites_done, progress.sites_failed) == (2, 1, 1)
@@ -179,9 +179,11 @@ async def test_what_is_left_out_is_left_out_of_every_number(database: AnyDatabas
         (("none", 1), ("1", 1)),
     )
     failed = [
-        line async for some in ERRORS.lines(database, Asked(job, ERRORS.columns, excluded=excluded)) for line in some
+        line
+        async for some in ERRORS.lines(database, TableQuery(job, ERRORS.columns, excluded=excluded))
+        for line in some
     ]
     assert len(failed) == progress.sites_failed
-    asked = Asked(job, PAGES.choose(["domain"]), excluded=excluded)
+    asked = TableQuery(job, PAGES.choose(["domain"]), excluded=excluded)
     pages = {line[0] async for some in PAGES.lines(database, asked) for line in some}
     assert pages == {"a.test"}

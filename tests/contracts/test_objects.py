@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 from gossamer.blobs import Blobs, BlobsAway
-from gossamer.blobs.objects import PART, Access, ObjectBlobs, open_objects
+from gossamer.blobs.objects import PART, ObjectBlobs, StorageAccess, open_objects
 from gossamer.errors import UserError
 from tests.contracts.blobs import BlobsContract, Follow, LetPass, read
 
@@ -29,12 +29,12 @@ def fetched(address: str) -> tuple[int, bytes]:
 
 
 @pytest.fixture
-def access(storage_server: str) -> Access:
-    return Access(f"s3://tests/prefix/{next(_prefixes)}", storage_server, "us-east-1", "key", "secret")
+def access(storage_server: str) -> StorageAccess:
+    return StorageAccess(f"s3://tests/prefix/{next(_prefixes)}", storage_server, "us-east-1", "key", "secret")
 
 
 @pytest.fixture
-def objects(access: Access) -> ObjectBlobs:
+def objects(access: StorageAccess) -> ObjectBlobs:
     return open_objects(access)
 
 
@@ -61,7 +61,7 @@ class TestObjectBlobs(BlobsContract):
         return sleep
 
 
-async def test_nothing_is_public_and_nothing_is_listed(objects: ObjectBlobs, access: Access) -> None:
+async def test_nothing_is_public_and_nothing_is_listed(objects: ObjectBlobs, access: StorageAccess) -> None:
     await objects.put("exports/1.csv", [b"one"])
     link = await objects.link("exports/1.csv", HOUR)
     assert fetched(link) == (200, b"one")
@@ -94,10 +94,12 @@ async def test_several_parts_make_one_file(objects: ObjectBlobs) -> None:
     assert await read(objects, "large") == b"".join(chunks)
 
 
-async def test_a_storage_that_is_away_says_so(access: Access) -> None:
+async def test_a_storage_that_is_away_says_so(access: StorageAccess) -> None:
     with socket.socket() as nobody:  # a port that is taken, and at which nobody listens
         nobody.bind(("127.0.0.1", 0))
-        away = open_objects(Access(access.url, f"http://127.0.0.1:{nobody.getsockname()[1]}", "x", "key", "secret"))
+        away = open_objects(
+            StorageAccess(access.url, f"http://127.0.0.1:{nobody.getsockname()[1]}", "x", "key", "secret")
+        )
         with pytest.raises(BlobsAway, match="cannot be used"):
             await away.put("a", [b"1"])
         with pytest.raises(BlobsAway):
@@ -106,13 +108,13 @@ async def test_a_storage_that_is_away_says_so(access: Access) -> None:
             await away.delete("a")
 
 
-async def test_a_wrong_key_is_refused_by_the_server(access: Access) -> None:
-    stranger = open_objects(Access(access.url, access.endpoint, access.region, "key", "guess"))
+async def test_a_wrong_key_is_refused_by_the_server(access: StorageAccess) -> None:
+    stranger = open_objects(StorageAccess(access.url, access.endpoint, access.region, "key", "guess"))
     with pytest.raises(BlobsAway):
         await stranger.put("a", [b"1"])
 
 
 def test_an_address_that_is_none_is_refused() -> None:
     with pytest.raises(UserError) as refused:
-        open_objects(Access("ftp://somewhere/else"))
+        open_objects(StorageAccess("ftp://somewhere/else"))
     assert refused.value.code == "storage.unusable"

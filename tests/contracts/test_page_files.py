@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from gossamer.blobs.folder import FolderBlobs
-from gossamer.blobs.objects import Access, ObjectBlobs, open_objects
+from gossamer.blobs.objects import ObjectBlobs, StorageAccess, open_objects
 from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import SystemClock
 from gossamer.model.record import PageFile
@@ -20,7 +20,7 @@ def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> FolderBlobs | Objec
     if request.param == "folder":
         return FolderBlobs(tmp_path / "files", b"s" * 64, SystemClock())
     server: str = request.getfixturevalue("storage_server")
-    return open_objects(Access("s3://tests/page-files", server, "us-east-1", "key", "secret"))
+    return open_objects(StorageAccess("s3://tests/page-files", server, "us-east-1", "key", "secret"))
 
 
 async def test_files_are_found_by_their_page_and_forgotten_with_their_job(blobs: FolderBlobs | ObjectBlobs) -> None:

@@ -26,7 +26,7 @@ from gossamer.model.ladders import premium_rung
 from gossamer.model.money import Amount, Cap, Charge
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
-from gossamer.recipes.base import Asked
+from gossamer.recipes.base import TableQuery
 from gossamer.recipes.overview import read_overview
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import counters
@@ -71,7 +71,7 @@ async def hybrid_job(database: AnyDatabase) -> Job:
 
 
 async def bill_of(database: AnyDatabase, job: Job, **asked: Any) -> Bill:
-    overview = await read_overview(database, Asked(job, (), prices=PRICES, **asked))
+    overview = await read_overview(database, TableQuery(job, (), prices=PRICES, **asked))
     assert overview.bill
     return overview.bill
 

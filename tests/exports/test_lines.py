@@ -12,7 +12,7 @@ from gossamer.exports.orders import Wish, file_name, order_of, request_of
 from gossamer.exports.xlsx import CUT, MOST_TEXT, cut
 from gossamer.model.export import FORMAT_NAMES, list_formats
 from gossamer.model.states import JobState
-from gossamer.recipes.base import Asked, Looks
+from gossamer.recipes.base import Looks, TableQuery
 from gossamer.recipes.prospect import matches
 from gossamer.recipes.prospect.tables import RESULTS
 from gossamer.recipes.tables import ERRORS
@@ -41,7 +41,7 @@ async def small_job(database: AnyDatabase, *hosts: str) -> Any:
     return job
 
 
-async def lines(database: AnyDatabase, asked: Asked) -> list[list[Any]]:
+async def lines(database: AnyDatabase, asked: TableQuery) -> list[list[Any]]:
     return [some async for some in RESULTS.lines(database, asked)]
 
 
@@ -60,7 +60,7 @@ async def test_the_order_is_the_same_whatever_fits_into_a_read(
     job = await small_job(database, "c.test", "a.test", "b.test")
     limit(monkeypatch, at_once)
     columns = RESULTS.choose(["domain", "url", "keyword", "keyword_pages"])
-    found = await lines(database, Asked(job, columns))
+    found = await lines(database, TableQuery(job, columns))
     assert all(0 < len(some) <= at_once for some in found)
     assert list(itertools.chain(*found)) == [
         (host, f"http://{host}/{path}", keyword, 3)
@@ -73,7 +73,7 @@ async def test_the_order_is_the_same_whatever_fits_into_a_read(
         monkeypatch.undo()
         assert made == await file_of(database, job, form), "in however many pieces"
         limit(monkeypatch, at_once)
-    by_keyword = list(itertools.chain(*await lines(database, Asked(job, columns, order=("keyword", "url")))))
+    by_keyword = list(itertools.chain(*await lines(database, TableQuery(job, columns, order=("keyword", "url")))))
     assert [line[1:3] for line in by_keyword[:6]] == [
         (f"http://a.test/{path}", keyword) for keyword in ("CRM", "ERP") for path in "xyz"
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gossamer.model.job import Job
-from gossamer.recipes.base import Asked
+from gossamer.recipes.base import TableQuery
 from gossamer.recipes.prospect.ranking import COLUMNS, ranking_of
 from gossamer.recipes.prospect.scoring import Facts, points_of
 from gossamer.recipes.prospect.tables import PROSPECTS
@@ -19,7 +19,7 @@ NAMES = [column.name for column in COLUMNS]
 
 
 async def prospects(database: AnyDatabase, job: Job, **asked: Any) -> list[dict[str, Any]]:
-    lines = PROSPECTS.lines(database, Asked(job, COLUMNS, **asked))
+    lines = PROSPECTS.lines(database, TableQuery(job, COLUMNS, **asked))
     return [dict(zip(NAMES, line, strict=True)) async for some in lines for line in some]
 
 
@@ -176,8 +176,8 @@ async def test_rows_from_before_there_was_evidence_are_ranked_by_what_they_have(
 async def test_some_columns_in_another_order(database: AnyDatabase) -> None:
     job = await job_with(database, [match("a.test")])
     wanted = PROSPECTS.choose(["score", "domain"])
-    assert [some async for some in PROSPECTS.lines(database, Asked(job, wanted))] == [[[15, "a.test"]]]
-    assert (await ranking_of(database, Asked(job, wanted))).best(1, wanted) == [[15, "a.test"]]
+    assert [some async for some in PROSPECTS.lines(database, TableQuery(job, wanted))] == [[[15, "a.test"]]]
+    assert (await ranking_of(database, TableQuery(job, wanted))).best(1, wanted) == [[15, "a.test"]]
 
 
 def test_every_part_has_its_limit() -> None:

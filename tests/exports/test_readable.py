@@ -11,7 +11,7 @@ from gossamer.analyze.backlinks import Verdict
 from gossamer.exports.readable import day_number, readable_host, readable_url
 from gossamer.exports.workbook import write_workbook
 from gossamer.model.job import Job
-from gossamer.recipes.base import Asked, Looks
+from gossamer.recipes.base import Looks, TableQuery
 from gossamer.recipes.prospect import MATCH
 from gossamer.recipes.prospect.tables import RESULTS
 from gossamer.recipes.prospect.verdicts import VERDICTS as WORDS
@@ -35,7 +35,7 @@ async def a_job(database: AnyDatabase) -> Job:
 
 
 async def book_of(database: AnyDatabase, job: Job, folder: Path, looks: Looks = Looks()) -> openpyxl.Workbook:  # noqa: B008
-    await write_workbook(folder / "client.xlsx", database, RESULTS, Asked(job, MATCH.columns), looks)
+    await write_workbook(folder / "client.xlsx", database, RESULTS, TableQuery(job, MATCH.columns), looks)
     return openpyxl.load_workbook(folder / "client.xlsx")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gossamer.billing.prices import PriceList
 from gossamer.exports.report_page import link, marked, report_page
 from gossamer.model.job import Job
-from gossamer.recipes.base import Asked
+from gossamer.recipes.base import TableQuery
 from gossamer.recipes.overview import by_size
 from gossamer.recipes.prospect.survey import ProspectSurvey
 from tests.conftest import AnyDatabase
@@ -40,7 +40,7 @@ class Elements(HTMLParser):
 async def page_of(
     database: AnyDatabase, job: Job, politeness: Sequence[str] = (), title: str = "", client: str = "", **asked: Any
 ) -> str:
-    survey = ProspectSurvey(database, Asked(job, (), **asked))
+    survey = ProspectSurvey(database, TableQuery(job, (), **asked))
     overview = await survey.read()
     return report_page(overview, survey.page(client), politeness, title)
 

@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.model.job import Job
 from gossamer.model.page import Visit
-from gossamer.recipes.base import Asked
+from gossamer.recipes.base import TableQuery
 from gossamer.recipes.prospect import matches
 from gossamer.recipes.prospect.matches import completed
 from gossamer.recipes.prospect.tables import RESULTS
@@ -57,7 +57,7 @@ def test_flags_stand_side_by_side() -> None:
 
 
 async def read(database: AnyDatabase, job: Job, only: str = "") -> list[dict[str, Any]]:
-    asked = Asked(job, RESULTS.columns, only)
+    asked = TableQuery(job, RESULTS.columns, only)
     names = [column.name for column in RESULTS.columns]
     return [dict(zip(names, line, strict=True)) async for some in RESULTS.lines(database, asked) for line in some]
 
@@ -102,7 +102,7 @@ async def test_a_site_that_is_read_on_meanwhile_is_as_large_as_its_rows_say(
     await read_on(second, 0, 2)
     await read_on(third, 0, 4)
     found: list[tuple[Any, ...]] = []
-    asked = Asked(job, RESULTS.choose(["domain", "keyword_pages", "site_pages", "flags"]))
+    asked = TableQuery(job, RESULTS.choose(["domain", "keyword_pages", "site_pages", "flags"]))
     async for some in RESULTS.lines(database, asked):
         if not found:
             await read_on(third, 4, 20)  # the second one is read by now: it goes one step ahead

@@ -25,7 +25,7 @@ from gossamer.exports.workbook_writer import heading
 from gossamer.exports.xlsx import CUT, MOST_TEXT
 from gossamer.model.job import Job, Target
 from gossamer.model.states import JobState
-from gossamer.recipes.base import Asked, Looks
+from gossamer.recipes.base import Looks, TableQuery
 from gossamer.recipes.prospect.tables import PROSPECTS, RESULTS
 from gossamer.store import jobs, sites
 from tests.conftest import AnyDatabase
@@ -61,7 +61,7 @@ async def written(database: AnyDatabase, job: Job, folder: Path, **more: Any) ->
     looks, rows = more.pop("looks", Looks()), more.pop("rows_per_sheet", 1_048_576)
     path = folder / "client.xlsx"
     await write_workbook(
-        path, database, RESULTS, Asked(job, **{"columns": RESULTS.columns, **more}), looks, rows_per_sheet=rows
+        path, database, RESULTS, TableQuery(job, **{"columns": RESULTS.columns, **more}), looks, rows_per_sheet=rows
     )
     return path
 
@@ -101,7 +101,9 @@ async def test_all_matches_are_in_it_whatever_they_contain(database: AnyDatabase
     rows = hostile_rows()
     path = await written(database, await job_with(database, rows, failed=["down.test"]), tmp_path)
     lines = [
-        line async for some in RESULTS.lines(database, Asked(await _job(database), RESULTS.columns)) for line in some
+        line
+        async for some in RESULTS.lines(database, TableQuery(await _job(database), RESULTS.columns))
+        for line in some
     ]
     at = [RESULTS.columns.index(column) for column in RESULTS.choose(["timestamp", "verdict"])]
     lines = [[*line[: at[0]], MOMENT, line[at[0] + 1], "No link yet", *line[at[1] + 1 :]] for line in lines]
@@ -225,7 +227,7 @@ async def test_only_unlinked_matches_but_all_prospects(database: AnyDatabase, tm
 async def test_the_prospects_may_be_chosen_as_well(database: AnyDatabase, tmp_path: Path) -> None:
     earlier = await job_with(database, [match("b.test")])
     job = await job_with(database, [match("a.test"), match("b.test", verdict="linked")])
-    asked = Asked(job, PROSPECTS.choose(["score", "domain", "new"]), only="new", since=earlier)
+    asked = TableQuery(job, PROSPECTS.choose(["score", "domain", "new"]), only="new", since=earlier)
     path = tmp_path / "client.xlsx"
     assert await write_workbook(path, database, PROSPECTS, asked, Looks()) == 1
     assert by_openpyxl(path, "Prospects") == [["Score", "Domain", "New"], [15, "a.test", "yes"]]

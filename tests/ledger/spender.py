@@ -19,7 +19,7 @@ from gossamer.db.tables import visits as rows
 from gossamer.db.transactions import Tx
 from gossamer.fetch.errors import FetchError
 from gossamer.fetch.guard import Guard, parse_connect_to
-from gossamer.fetch.providers import Access, Providers
+from gossamer.fetch.providers import ProviderAccess, Providers
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.local import MemoryPlaces
 from gossamer.model.money import Cap, Charge, Refusal, Reservation, Scope, Why
@@ -59,7 +59,9 @@ async def _spend(
     database.patience.lasts = timedelta(seconds=60)
     treasurer = Treasurer(database, clock, PRICES, {scope: Cap() for scope in Scope}, timedelta(seconds=0.5))
     key, _, place = provider.partition("@")
-    desk = Providers({"scrapingbee": Access(key, place)}, clock, MemoryPlaces(clock), holder=str(number), at_once=50)
+    desk = Providers(
+        {"scrapingbee": ProviderAccess(key, place)}, clock, MemoryPlaces(clock), holder=str(number), at_once=50
+    )
     resolver = Resolver(clock)
     guard = Guard(resolver, rules=parse_connect_to(connect_to))
     try:

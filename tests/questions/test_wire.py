@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.api.questions import QUESTIONS
 from gossamer.billing.prices import PriceList
-from gossamer.fetch.providers.base import Account
+from gossamer.fetch.providers.base import ProviderAccount
 from gossamer.history.manners import Gap
 from gossamer.model.job import Job
 from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Scope
@@ -54,7 +54,7 @@ def test_money_prices_and_books() -> None:
         {Scope.JOB: Cap(10)},
         PriceList(),
         0.01,
-        {"scrapingbee": Account(1, 2, 3, 4, 5, "soon"), "firecrawl": "HTTP 401"},
+        {"scrapingbee": ProviderAccount(1, 2, 3, 4, 5, "soon"), "firecrawl": "HTTP 401"},
     )
     assert travelled(Spending, value) == value
 

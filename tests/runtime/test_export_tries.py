@@ -13,7 +13,7 @@ from sqlalchemy import update
 
 from gossamer.blobs.export_store import ExportStore, Installation
 from gossamer.blobs.folder import FolderBlobs
-from gossamer.blobs.objects import Access, open_objects
+from gossamer.blobs.objects import StorageAccess, open_objects
 from gossamer.blobs.seam import Blobs, BlobsAway, NoSuchBlob
 from gossamer.clock import SystemClock
 from gossamer.db import tables as t
@@ -50,7 +50,9 @@ def local(tmp_path: Path) -> FolderBlobs:
 
 @pytest.fixture
 def remote(storage_server: str) -> Blobs:
-    return open_objects(Access(f"s3://tests/tries/{next(_prefixes)}", storage_server, "us-east-1", "key", "secret"))
+    return open_objects(
+        StorageAccess(f"s3://tests/tries/{next(_prefixes)}", storage_server, "us-east-1", "key", "secret")
+    )
 
 
 def on_disk(folder: Path) -> list[str]:

@@ -18,7 +18,7 @@ from sqlalchemy import update
 
 from gossamer.blobs.export_store import ExportStore
 from gossamer.blobs.folder import FolderBlobs
-from gossamer.blobs.objects import Access, open_objects
+from gossamer.blobs.objects import StorageAccess, open_objects
 from gossamer.clock import SystemClock
 from gossamer.db import tables as t
 from gossamer.db.transactions import Tx
@@ -253,7 +253,7 @@ async def test_storage_that_is_away_gets_its_files_later(
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
-        export_store.remote = open_objects(Access("s3://tests/away", address, "us-east-1", "key", "secret"))
+        export_store.remote = open_objects(StorageAccess("s3://tests/away", address, "us-east-1", "key", "secret"))
         await Exporter(database, export_store, worker_name(HOME, "test")).make_all()
         waiting = await now(database, asked)
         assert (waiting.state, waiting.spooled, waiting.home) == (ExportState.DONE, True, HOME)
@@ -263,7 +263,7 @@ async def test_storage_that_is_away_gets_its_files_later(
         assert await export_store.link(waiting, waiting.created_at) == path.as_uri()
         await FileSweeper(database, export_store).sweep()
         assert (await now(database, asked)).spooled, "still away"
-    export_store.remote = open_objects(Access("s3://tests/away", storage_server, "us-east-1", "key", "secret"))
+    export_store.remote = open_objects(StorageAccess("s3://tests/away", storage_server, "us-east-1", "key", "secret"))
     await FileSweeper(database, export_store).sweep()
     moved = await now(database, asked)
     assert (moved.spooled, moved.home) == (False, "")

@@ -4,11 +4,11 @@ from collections import Counter
 from typing import Any
 
 from gossamer.db.database import Database
-from gossamer.recipes.base import Also, Asked, Column, Lines
+from gossamer.recipes.base import Also, Column, Lines, TableQuery
 from gossamer.recipes.overview import (
     Best,
     BestColumn,
-    Counts,
+    FrequencyTable,
     FrontSheet,
     Overview,
     PageSummary,
@@ -26,14 +26,14 @@ _ABOUT = "Shops by area"
 class ToySurvey:
     """The shops of one job, the most expensive first."""
 
-    def __init__(self, database: Database, asked: Asked) -> None:
+    def __init__(self, database: Database, asked: TableQuery) -> None:
         self._database = database
         self._asked = asked
         self._shops: list[dict[str, Any]] = []
         self._changes: Counter[str] = Counter()
 
     async def read(self, also: Also | None = None) -> Overview:
-        async for some in SHOPS.lines(self._database, Asked(self._asked.job, SHOP.columns)):
+        async for some in SHOPS.lines(self._database, TableQuery(self._asked.job, SHOP.columns)):
             self._shops += [dict(zip(SHOP.names, line, strict=True)) for line in some]
             if also:
                 await also(some)
@@ -49,8 +49,8 @@ class ToySurvey:
         return len(self._shops)
 
     @property
-    def _counts(self) -> tuple[Counts, ...]:
-        return (Counts("Shops by change", tuple(sorted(self._changes.items()))),)
+    def _counts(self) -> tuple[FrequencyTable, ...]:
+        return (FrequencyTable("Shops by change", tuple(sorted(self._changes.items()))),)
 
     def screen(self) -> ScreenSummary:
         rows = tuple((shop["name"], str(shop["price"]), shop["areas"]) for shop in self._shops[:5])

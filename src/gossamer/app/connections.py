@@ -93,7 +93,7 @@ def provider_desk(
     be queried, but pages that need a browser cannot be fetched.
     """
     # Needed by workers and by commands about providers only.
-    from gossamer.fetch.providers import Access, Providers
+    from gossamer.fetch.providers import ProviderAccess, Providers
 
     worst = {rung: price.worst for rung, price in prices_of(settings).prices.items()}
 
@@ -101,7 +101,7 @@ def provider_desk(
         return settings.plain(one.name) if one else None
 
     access = {
-        name: Access(given(one.key) or "", given(one.address) or "", given(one.concurrency), worst)
+        name: ProviderAccess(given(one.key) or "", given(one.address) or "", given(one.concurrency), worst)
         for name, one in providers().items()
     }
     return Providers(

@@ -36,12 +36,12 @@ def object_storage(settings: Settings) -> "ObjectBlobs | None":
     if not settings.storage_url:
         return None
     # An optional library.
-    from gossamer.blobs.objects import Access, open_objects
+    from gossamer.blobs.objects import StorageAccess, open_objects
 
     keys = (settings.storage_access_key, settings.storage_secret_key)
     access, secret = (key.get_secret_value() if key else "" for key in keys)
     return open_objects(
-        Access(settings.storage_url, settings.storage_endpoint or "", settings.storage_region, access, secret)
+        StorageAccess(settings.storage_url, settings.storage_endpoint or "", settings.storage_region, access, secret)
     )
 
 

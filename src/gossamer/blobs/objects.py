@@ -32,7 +32,7 @@ _BREATH = 0.2  # seconds the library needs to let go of one it was made to end
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class StorageAccess:
     """Operator's settings of the object storage.
 
     Missing values are looked up where the storage's own tools look.
@@ -45,7 +45,7 @@ class Access:
     secret_key: str = field(default="", repr=False)
 
 
-def open_objects(access: Access) -> "ObjectBlobs":
+def open_objects(access: StorageAccess) -> "ObjectBlobs":
     try:
         from obstore.store import from_url
     except ImportError:

@@ -24,7 +24,7 @@ from gossamer.recipes.tables import COSTS
 from gossamer.store.charges import Expense
 
 if TYPE_CHECKING:
-    from gossamer.fetch.providers import Account
+    from gossamer.fetch.providers import ProviderAccount
 
 
 async def show_spending(home: Home, limit: int, *, as_json: bool, ask: bool = True) -> int:
@@ -183,7 +183,7 @@ _SAID = {
     "HTTP 429": "It was asked too often, try again in a minute (HTTP 429)",
 }
 
-Balances = Mapping[str, "Account | str"]
+Balances = Mapping[str, "ProviderAccount | str"]
 """The account by provider, or why it could not be read."""
 
 
@@ -192,7 +192,7 @@ def balance_lines(told: Balances) -> list[str]:
     return [_balance_line(name, one) for name, one in told.items()]
 
 
-def _balance_line(provider: str, one: "Account | str") -> str:
+def _balance_line(provider: str, one: "ProviderAccount | str") -> str:
     name, row = provider_title(provider), providers().get(provider)
     if isinstance(one, str):
         return f"Left at {name}: not known ({_SAID.get(one, one)})."

@@ -15,7 +15,7 @@ from gossamer.exports.formats import Format
 from gossamer.exports.threads import chunks_of
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
-from gossamer.recipes.base import Asked, Column, Line, Lines, Looks, Table
+from gossamer.recipes.base import Column, Line, Lines, Looks, Table, TableQuery
 
 _GROWTH = 5  # a job at work may add a fifth while its file is written
 
@@ -43,14 +43,14 @@ class Order:
             return self.table.columns
         return self.table.choose(self.columns) if self.columns else self.table.usual(self.job.params)
 
-    def asked(self) -> Asked:
+    def asked(self) -> TableQuery:
         """Return the query for the table. If the file is keyed by columns, these come first and order the lines."""
         columns = self.chosen()
         nested = self.table.nested if self.form.keyed else ()
         keys = self.table.choose(nested) if nested else ()
         others = tuple(column for column in columns if column not in keys)
         order = (nested[-1], "url") if nested else ()
-        return Asked(self.job, keys + others if keys else columns, self.only, order, self.since, self.excluded)
+        return TableQuery(self.job, keys + others if keys else columns, self.only, order, self.since, self.excluded)
 
 
 async def expected(database: Database, order: Order) -> int:

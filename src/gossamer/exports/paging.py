@@ -7,7 +7,7 @@ from typing import Any
 
 from gossamer.db.database import Database
 from gossamer.model.job import Job
-from gossamer.recipes.base import Asked, Line, Table
+from gossamer.recipes.base import Line, Table, TableQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ async def read_page(
     """
     names = [column.name for column in table.columns]
     domains = frozenset({where.domain}) if where.domain else frozenset[str]()
-    asked = Asked(job, table.columns, domains=domains)
+    asked = TableQuery(job, table.columns, domains=domains)
     conditions = [(names.index(column), value) for column, value in where.values.items() if value]
     late = names.index(last) if last else None
     before, rows = (number - 1) * size, list[Line]()

@@ -19,7 +19,7 @@ from gossamer.exports.readable import readable_host, readable_url
 from gossamer.model.money import dollars
 from gossamer.model.rungs import label_of
 from gossamer.model.trouble import in_general
-from gossamer.recipes.overview import Best, BestColumn, Counts, Overview, PageSummary
+from gossamer.recipes.overview import Best, BestColumn, FrequencyTable, Overview, PageSummary
 
 _TOP = 10
 _ROW, _WIDTH, _LABELS = 26, 440, 185  # of a plot, in pixels
@@ -95,7 +95,7 @@ def _plots(overview: Overview, found: PageSummary) -> str:
     return f'<h2>What was found</h2>\n<div class="plots">{"".join(figures)}</div>'
 
 
-def _meanings(one: Counts) -> str:
+def _meanings(one: FrequencyTable) -> str:
     lines = (f"<dt>{escape(name)}</dt><dd>{escape(meaning)}</dd>" for name, meaning in one.meanings)
     return f'<dl class="soft">{"".join(lines)}</dl>' if one.meanings else ""
 

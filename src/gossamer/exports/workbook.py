@@ -18,7 +18,7 @@ from gossamer.exports.sheet import Sheet
 from gossamer.exports.workbook_summary import Told, write_front
 from gossamer.exports.workbook_writer import ACCENT, Frame, Plan, SheetFrame, make_frame, relations
 from gossamer.exports.xlsx import MOST_ROWS
-from gossamer.recipes.base import Asked, Book, Column, Line, Looks, Table
+from gossamer.recipes.base import Book, Column, Line, Looks, Table, TableQuery
 from gossamer.recipes.overview import FrontSheet, Overview
 from gossamer.recipes.tables import COSTS, ERRORS, by_cost
 
@@ -30,7 +30,7 @@ async def write_workbook(
     path: Path,
     database: Database,
     table: Table,
-    asked: Asked,
+    asked: TableQuery,
     looks: Looks,
     *,
     rows_per_sheet: int = MOST_ROWS,
@@ -70,7 +70,7 @@ async def write_workbook(
     return survey.ranked_count if of_ranked else writer.written
 
 
-async def _all_of(table: Table, database: Database, asked: Asked) -> list[Line]:
+async def _all_of(table: Table, database: Database, asked: TableQuery) -> list[Line]:
     """All lines of a table of which there is one per domain at most."""
     return [line async for some in table.lines(database, replace(asked, columns=table.columns)) for line in some]
 
@@ -93,7 +93,7 @@ class _Writer:
         self,
         archive: zipfile.ZipFile,
         book: Book,
-        asked: Asked,
+        asked: TableQuery,
         ranked: tuple[Column, ...],
         looks: Looks,
         rows_per_sheet: int,

@@ -14,7 +14,7 @@ from gossamer.exports.sheet import MOST_LINKS
 from gossamer.exports.workbook_writer import ACCENT, INK, PALE, RULE
 from gossamer.exports.xlsx import CUT, MOST_ROWS
 from gossamer.model.trouble import in_general
-from gossamer.recipes.overview import Counts, Fact, FrontSheet, Overview
+from gossamer.recipes.overview import Fact, FrequencyTable, FrontSheet, Overview
 
 _MARGIN, _LABELS, _VALUES, _CHARTS = 0, 1, 2, 4  # columns
 _TOP = 10
@@ -65,7 +65,7 @@ def write_front(workbook: Workbook, sheet: Worksheet, told: Told) -> None:
     row = _section(sheet, row, "What was found", _found(told.front, overview) if overview else [("", 0)], formats)
     if overview and overview.bill and overview.bill.could_cost:
         row = _section(sheet, row, "What it cost", facts(overview.bill), formats)
-    tables = _tables(told, overview) if overview else [Counts("", (("", 0),))]
+    tables = _tables(told, overview) if overview else [FrequencyTable("", (("", 0),))]
     places = []
     for one in tables:
         row = _section(sheet, row, one.title, one.counts, formats)
@@ -144,15 +144,15 @@ def _found(front: FrontSheet, overview: Overview) -> list[tuple[str, int]]:
     ]
 
 
-def _tables(told: Told, overview: Overview) -> list[Counts]:
+def _tables(told: Told, overview: Overview) -> list[FrequencyTable]:
     """Return the tables of counts; the first is drawn as a chart."""
     reasons = tuple((in_general(reason), count) for reason, count in overview.reasons)
     found = [
-        Counts(one.title, one.counts[:_TOP])
-        for one in (*told.front.counts, Counts("Why domains failed", reasons))
+        FrequencyTable(one.title, one.counts[:_TOP])
+        for one in (*told.front.counts, FrequencyTable("Why domains failed", reasons))
         if one.counts
     ]
-    return found or [Counts(told.rows, (("all", sum(told.sheets)),))]
+    return found or [FrequencyTable(told.rows, (("all", sum(told.sheets)),))]
 
 
 def _notes(told: Told) -> list[str]:

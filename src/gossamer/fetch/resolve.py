@@ -57,7 +57,7 @@ _LOOK = 3.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _Lookup:
     addresses: tuple[Address, ...]
     trouble: Trouble | None
     until: float  # on the monotonic clock
@@ -85,8 +85,8 @@ class Resolver:
         self._patience = patience.total_seconds()
         self._places = asyncio.Semaphore(at_once)
         self._remember = remember
-        self._answers: dict[str, _Answer] = {}
-        self._asking: dict[str, asyncio.Task[_Answer]] = {}
+        self._answers: dict[str, _Lookup] = {}
+        self._asking: dict[str, asyncio.Task[_Lookup]] = {}
         self._channel: aiodns.DNSResolver | None = None
         self._channel_since = 0.0
         self._channel_names = 0
@@ -135,7 +135,7 @@ class Resolver:
             await self._channel.close()
             self._channel = None
 
-    async def _ask_and_remember(self, host: str) -> _Answer:
+    async def _ask_and_remember(self, host: str) -> _Lookup:
         async with self._places:
             answer = await self._ask(host)
         self._answers.pop(host, None)
@@ -144,7 +144,7 @@ class Resolver:
             del self._answers[next(iter(self._answers))]
         return answer
 
-    async def _ask(self, host: str) -> _Answer:
+    async def _ask(self, host: str) -> _Lookup:
         channel = self._fresh_channel()
         try:
             async with asyncio.timeout(self._patience):
@@ -158,14 +158,14 @@ class Resolver:
             return self._failure(ARES_ENODATA)
         keep = min(max(min(node.ttl for node in found.nodes), _KEEP_AT_LEAST), _KEEP_AT_MOST)
         ordered = tuple(sorted(addresses, key=lambda address: (address.version, int(address))))
-        return _Answer(ordered, None, self._clock.monotonic() + keep)
+        return _Lookup(ordered, None, self._clock.monotonic() + keep)
 
-    def _failure(self, code: int) -> _Answer:
+    def _failure(self, code: int) -> _Lookup:
         # "There is no such name" is an answer; silence is not, and may be our own network's fault: worth another try.
         reason = Reason.DNS if code in _FINAL else Reason.NAME_SERVER
         trouble = Trouble(reason, _SENTENCES.get(code, "the name server failed"))
         keep = _KEEP_AT_LEAST if code in _FINAL else _KEEP_FAILURE
-        return _Answer((), trouble, self._clock.monotonic() + keep)
+        return _Lookup((), trouble, self._clock.monotonic() + keep)
 
     def _fresh_channel(self) -> aiodns.DNSResolver:
         """Return the channel for queries. A replaced channel closes after its last query is answered."""

@@ -10,7 +10,7 @@ from gossamer.gate.seam import NOW, Places
 
 
 @dataclass(slots=True)
-class _Place:
+class _Slot:
     """Holders of a place with their expiry times, and these times in order, including some outdated ones."""
 
     held: dict[str, float] = field(default_factory=dict)
@@ -29,11 +29,11 @@ class MemoryPlaces:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _Slot] = {}
 
     async def enter(self, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
         now = self._clock.monotonic()
-        here = self._places.setdefault(place, _Place())
+        here = self._places.setdefault(place, _Slot())
         here.drop_out(now)
         allowed = len(here.held) - (holder in here.held) < limit
         if allowed:
@@ -47,7 +47,7 @@ class MemoryPlaces:
             here.held.pop(holder, None)
             self._forget(place, here)
 
-    def _forget(self, place: str, here: _Place) -> None:
+    def _forget(self, place: str, here: _Slot) -> None:
         if not here.held:
             del self._places[place]
 

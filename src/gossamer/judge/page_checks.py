@@ -19,7 +19,7 @@ from gossamer.judge.bot_protections import (
     UNNAMED_WHOLE_TITLES,
     WIDGETS,
     Mark,
-    Verdict,
+    Protection,
     is_tiny,
     marks_among,
     named_by_headers,
@@ -209,7 +209,7 @@ def find_flaw(doc: Document) -> Trouble | None:
     return parked or find_placeholder(doc) or find_login(doc) or find_soft_404(doc) or find_hollow(doc)
 
 
-def _find_block(doc: Document, traces: frozenset[int], *, tiny: bool) -> Verdict | None:
+def _find_block(doc: Document, traces: frozenset[int], *, tiny: bool) -> Protection | None:
     named = named_by_title(doc.title, weak=tiny)
     if named is not None:
         return named
@@ -221,7 +221,7 @@ def _find_block(doc: Document, traces: frozenset[int], *, tiny: bool) -> Verdict
     return _find_speech(doc, tiny=tiny) if len(doc.links) <= _FEW_LINKS else None
 
 
-def _find_speech(doc: Document, *, tiny: bool) -> Verdict | None:
+def _find_speech(doc: Document, *, tiny: bool) -> Protection | None:
     """Return the block that a page with little other text states; its vendor is unknown."""
     if len(doc.text) > _LONGEST_SPEECH:
         return None

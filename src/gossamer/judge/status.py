@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from gossamer.judge.bot_protections import (
     PREFIX,
     WIDGETS,
-    Verdict,
+    Protection,
     is_tiny,
     marks_among,
     named_by_headers,
@@ -118,11 +118,11 @@ def _asked(response: Response) -> float | None:
     return seconds_asked(response.header("retry-after"), response.fetched_at, response.header("date"))
 
 
-def _named_by_page(response: Response) -> Verdict | None:
+def _named_by_page(response: Response) -> Protection | None:
     """Return the sender of an error page. The server's own errors (500, 502, Cloudflare's 52x) are not blocks."""
     status = response.status
     if status == 999:
-        return Verdict("LinkedIn")
+        return Protection("LinkedIn")
     if status >= 500 and status != 503:
         return None
     body = without_styles(response.body)[:PREFIX]
@@ -131,7 +131,7 @@ def _named_by_page(response: Response) -> Verdict | None:
         return None
     title = _title_of(body)
     if title.lower() == "access denied" and _AKAMAI_REFERENCE.search(body):
-        return Verdict("Akamai")
+        return Protection("Akamai")
     return (
         named_by_place(response.requested, response.url)
         or named_by_title(title, weak=True)
@@ -144,7 +144,7 @@ def _title_of(body: bytes) -> str:
     return found[1].decode("utf-8", "replace").strip() if found else ""
 
 
-def _named_by_marks(response: Response, body: bytes) -> Verdict | None:
+def _named_by_marks(response: Response, body: bytes) -> Protection | None:
     # Error pages in a site's usual frame may carry its forms and their widgets; a small refusal with one is asking.
     asks = response.status == 403 and is_tiny(without_styles(response.body))
     marks = marks_among(traces_in(body), response.headers)

@@ -176,7 +176,7 @@ _PLAIN_ENTRY = re.compile(
 )
 
 
-class Listing:
+class SitemapMarkup:
     """Markup in, entries out. `kind` is known once a root was met."""
 
     def __init__(self) -> None:
@@ -342,7 +342,7 @@ class SitemapReader:
         self._unpacker = Unpacker(MOST_BYTES)
         self._head = b""
         self._decoder: codecs.IncrementalDecoder | None = None
-        self._listing: Listing | _Lines = Listing()
+        self._listing: SitemapMarkup | _Lines = SitemapMarkup()
         self._left = MOST_ENTRIES
         self._full = False
 

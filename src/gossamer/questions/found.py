@@ -20,7 +20,7 @@ from gossamer.model.trouble import FOR_PEOPLE
 from gossamer.model.url import site_of
 from gossamer.questions.jobs import Costs, read_costs
 from gossamer.questions.view import Few, Many, Place, Text, View, recipe_of, refuse_gone
-from gossamer.recipes.base import Asked, Column, Line, Recipe, Table, plural_form
+from gossamer.recipes.base import Column, Line, Recipe, Table, TableQuery, plural_form
 from gossamer.recipes.page_results import as_object, kind_of, read_results, with_files
 from gossamer.recipes.registry import all_conditions
 from gossamer.recipes.tables import COSTS, ERRORS, by_cost
@@ -143,7 +143,7 @@ async def results(
         before = await read_page(database, found, table, where, 1, most, last=last)
     if recipe.screen and not whole:
         rows = _only(rows, recipe.screen.names)
-    total = await table.count(database, Asked(found, table.columns))
+    total = await table.count(database, TableQuery(found, table.columns))
     return Results(found, progress, where, rows, total, before)
 
 
@@ -158,7 +158,9 @@ async def failures(view: View, job: Text, limit: Many, *, by_hand: bool = False)
     progress = await database.read(counters.progress, found.id)
     if found.extent.in_pages:
         errors = table_named(ERRORS.name, found.recipe)
-        return Failures(found, progress, pages=await _some(errors, database, Asked(found, errors.columns), 0, limit))
+        return Failures(
+            found, progress, pages=await _some(errors, database, TableQuery(found, errors.columns), 0, limit)
+        )
     reasons = FOR_PEOPLE if by_hand else ()
     summaries = await database.read(sites.summaries, found.id, SiteState.FAILED, reasons=reasons, limit=limit)
     return Failures(found, progress, tuple(summaries))
@@ -167,13 +169,13 @@ async def failures(view: View, job: Text, limit: Many, *, by_hand: bool = False)
 async def spent(view: View, job: Text, limit: Many) -> Spent:
     found, database = await view.job(job)
     await refuse_gone(view, database, found)
-    lines = [line async for some in COSTS.lines(database, Asked(found, COSTS.columns)) for line in some]
+    lines = [line async for some in COSTS.lines(database, TableQuery(found, COSTS.columns)) for line in some]
     costly = [list(line) for line in sorted(lines, key=by_cost)[:limit]]
     progress = await database.read(counters.progress, found.id)
     return Spent(found, costly, len(lines), await database.read(read_costs, found, progress, view.prices))
 
 
-async def _some(table: Table, database: Database, asked: Asked, before: int, most: int) -> Lines:
+async def _some(table: Table, database: Database, asked: TableQuery, before: int, most: int) -> Lines:
     """Return up to `most` lines after the first `before` ones, reading no further than needed."""
     rows: list[Line] = []
     async with aclosing(table.lines(database, asked)) as batches:

@@ -13,7 +13,7 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Budget
 from gossamer.questions.view import Text, View, recipe_of, refuse_gone
-from gossamer.recipes.base import Asked
+from gossamer.recipes.base import TableQuery
 from gossamer.recipes.overview import Overview, PageSummary, ScreenSummary, SummaryAnswer
 from gossamer.store import budgets
 
@@ -77,7 +77,7 @@ async def summary(
     if since:
         earlier, its_database = await view.job(since)
         await refuse_gone(view, its_database, earlier)
-    asked = Asked(found, (), since=earlier, excluded=frozenset(excluded), prices=view.prices if costs else None)
+    asked = TableQuery(found, (), since=earlier, excluded=frozenset(excluded), prices=view.prices if costs else None)
     survey = recipe.survey(database, asked)
     overview = await survey.read()
     manners = [one for one in await _manners(view, database, found) if one.requests]

@@ -14,7 +14,7 @@ from gossamer.db.database import SqliteDatabase
 from gossamer.db.health import Server
 from gossamer.db.schema import revision
 from gossamer.db.transactions import Tx
-from gossamer.fetch.providers import Account, Unread
+from gossamer.fetch.providers import ProviderAccount, Unread
 from gossamer.gate.local import MemoryPlaces
 from gossamer.intake import control as intake
 from gossamer.model.alert import Alert
@@ -202,7 +202,7 @@ class Spending:
     caps: Mapping[Scope, Cap]
     prices: PriceList
     credit_usd: float
-    books: Mapping[str, Account | str]  # balances of the providers, or why they cannot be read
+    books: Mapping[str, ProviderAccount | str]  # balances of the providers, or why they cannot be read
 
 
 async def spending(view: View, *, ask: bool = True) -> Spending:
@@ -211,7 +211,7 @@ async def spending(view: View, *, ask: bool = True) -> Spending:
     return await app.database.read(_spending, app, await _read_books(app) if ask else {})
 
 
-def _spending(tx: Tx, app: App, books: Mapping[str, Account | str]) -> Spending:
+def _spending(tx: Tx, app: App, books: Mapping[str, ProviderAccount | str]) -> Spending:
     day = tx.now.date()
     today, month = budgets.today(tx)
     first = day.replace(day=1)
@@ -230,7 +230,7 @@ def _spending(tx: Tx, app: App, books: Mapping[str, Account | str]) -> Spending:
     )
 
 
-async def _read_books(app: App) -> dict[str, Account | str]:
+async def _read_books(app: App) -> dict[str, ProviderAccount | str]:
     """Query, concurrently, the accounts of all configured providers that offer one."""
     names = list(dict.fromkeys(provider_of(rung) for rung in provider_rungs(app.settings)))
     if not names:
@@ -238,7 +238,7 @@ async def _read_books(app: App) -> dict[str, Account | str]:
     # No page is fetched, so limits need not be shared with other processes.
     desk = provider_desk(app.settings, app.clock, MemoryPlaces(app.clock), "accounts")
 
-    async def ask(name: str) -> Account | str | None:
+    async def ask(name: str) -> ProviderAccount | str | None:
         try:
             async with asyncio.timeout(_LONGEST):
                 return await desk.read_books(name)

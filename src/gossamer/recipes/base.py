@@ -136,7 +136,7 @@ def default_flag(param: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TableQuery:
     """The part of a table of a job that is wanted."""
 
     job: Job
@@ -207,8 +207,8 @@ class Screen:
         return frozenset((*(name for one in self.columns for name in one.columns), *(self.context or ())))
 
 
-Stream: TypeAlias = "Callable[[Database, Asked], Lines]"
-Count: TypeAlias = "Callable[[Database, Asked], Awaitable[int]]"
+Stream: TypeAlias = "Callable[[Database, TableQuery], Lines]"
+Count: TypeAlias = "Callable[[Database, TableQuery], Awaitable[int]]"
 Also: TypeAlias = Callable[[list[Line]], Awaitable[None]]
 
 
@@ -303,7 +303,7 @@ class BookSheet:
 class Book:
     """A workbook: a summary, the ranked table, all rows, what it cost, and what failed."""
 
-    survey: "Callable[[Database, Asked], Survey]"
+    survey: "Callable[[Database, TableQuery], Survey]"
     rows: BookSheet
     ranked: BookSheet
     filtered_by: str = ""  # the column of the rows whose value is the name of a filter
@@ -354,7 +354,7 @@ class Recipe:
     nouns: Nouns
     kinds: tuple[RecordKind, ...]
     tables: Part[tuple[Table, ...]] = Part()  # what can be exported; the first is that of its results
-    survey: Part["Callable[[Database, Asked], Survey] | None"] = Part(None)  # None: its jobs have no summary
+    survey: Part["Callable[[Database, TableQuery], Survey] | None"] = Part(None)  # None: its jobs have no summary
     command: Command
     screen: Screen | None = None  # none: the first columns of its results as they are
     keep: Keep = Keep()

@@ -18,7 +18,7 @@ from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, PageState, SiteState
 from gossamer.model.trouble import Reason
 from gossamer.model.url import is_covered
-from gossamer.recipes.base import Asked
+from gossamer.recipes.base import TableQuery
 from gossamer.store import counters, result_rows, sites
 
 MOST_FAILED = 100  # domains that are named
@@ -49,7 +49,7 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class FrequencyTable:
     """Frequencies of several things, in display order."""
 
     title: str
@@ -73,7 +73,7 @@ class ScreenSummary:
 
     searched: str
     found: tuple[str, str]  # a label and a sentence
-    counts: tuple[Counts, ...] = ()
+    counts: tuple[FrequencyTable, ...] = ()
     best: ScreenTable | None = None
 
 
@@ -105,7 +105,7 @@ class PageSummary:
     title: str  # follows the name of the job in the title of the window
     tiles: tuple[tuple[str, int], ...]
     searched: tuple[tuple[str, str], ...]
-    counts: tuple[Counts, ...]
+    counts: tuple[FrequencyTable, ...]
     best: Best
 
 
@@ -116,7 +116,7 @@ class FrontSheet:
     about: str
     searched: tuple[tuple[str, Fact], ...]
     found: tuple[tuple[str, int], ...]
-    counts: tuple[Counts, ...]  # the first is drawn
+    counts: tuple[FrequencyTable, ...]  # the first is drawn
     notes: tuple[str, ...]
     chart: str  # the title of the bars of the ranking: its second column by its third
 
@@ -131,12 +131,12 @@ class SummaryAnswer:
     best: Mapping[str, Any] = field(default_factory=dict)
 
 
-async def read_overview(database: Database, asked: Asked) -> Overview:
+async def read_overview(database: Database, asked: TableQuery) -> Overview:
     """Read the parts of the overview that all recipes share, as of now."""
     return await database.read(_read, asked)
 
 
-def _read(tx: Tx, asked: Asked) -> Overview:
+def _read(tx: Tx, asked: TableQuery) -> Overview:
     places = result_rows.site_places(tx, asked.job.id)
     progress, reasons = counters.progress(tx, asked.job.id), sites.failure_reasons(tx, asked.job.id)
     left_out = [place for place in places if is_covered(place.host, asked.excluded)]

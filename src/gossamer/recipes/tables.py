@@ -16,7 +16,7 @@ from gossamer.model.rungs import RequestKind, kind_of
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import FOR_PEOPLE, Reason, Trouble
 from gossamer.model.url import is_covered, site_of_url
-from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, RecordKind, Table
+from gossamer.recipes.base import AT_ONCE, Cell, Column, Line, Lines, RecordKind, Table, TableQuery
 from gossamer.store import charges, counters, records, result_rows, sites
 from gossamer.store.result_rows import SitePlace
 from gossamer.store.sites import SiteSummary
@@ -26,7 +26,7 @@ BY_HAND = "by-hand"  # failed domains that a person has to look at
 Sent = Counter[tuple[UUID, RequestKind]]
 
 
-async def failed_domains(database: Database, asked: Asked) -> Lines:
+async def failed_domains(database: Database, asked: TableQuery) -> Lines:
     """Yield the domains that failed, by name."""
     after = ""
     reasons = FOR_PEOPLE if asked.only == BY_HAND else ()
@@ -41,7 +41,7 @@ async def failed_domains(database: Database, asked: Asked) -> Lines:
         after = found[-1].host
 
 
-def _failed_domain(site: SiteSummary, asked: Asked) -> Line:
+def _failed_domain(site: SiteSummary, asked: TableQuery) -> Line:
     cells = {
         "domain": site.host,
         "failure_reason": site.trouble.sentence if site.trouble else "",
@@ -52,20 +52,20 @@ def _failed_domain(site: SiteSummary, asked: Asked) -> Line:
     return tuple(cells[column.name] for column in asked.columns)
 
 
-async def _count_failed_domains(database: Database, asked: Asked) -> int:
+async def _count_failed_domains(database: Database, asked: TableQuery) -> int:
     return (await database.read(counters.progress, asked.job.id)).sites_failed
 
 
 def table_of(kind: RecordKind, name: str) -> Table:
     """The table of the records of a kind that belongs to no pages, in the order of their keys."""
 
-    async def lines(database: Database, asked: Asked) -> Lines:
+    async def lines(database: Database, asked: TableQuery) -> Lines:
         after = b""
         while some := await database.read(records.in_order, asked.job.id, kind.name, after, AT_ONCE):
             yield [[one.data.get(column.name) for column in asked.columns] for one in some]
             after = some[-1].key
 
-    async def count(database: Database, asked: Asked) -> int:
+    async def count(database: Database, asked: TableQuery) -> int:
         return await database.read(records.count_of_kind, asked.job.id, kind.name)
 
     return Table(name, kind.columns, lines, count)
@@ -88,7 +88,7 @@ ERRORS = Table(
 )
 
 
-async def pages(database: Database, asked: Asked) -> Lines:
+async def pages(database: Database, asked: TableQuery) -> Lines:
     """Yield every address of a job and what became of it, the pages of a domain together.
 
     Their order is that of their keys: it means nothing to people, but never changes.
@@ -100,7 +100,7 @@ async def pages(database: Database, asked: Asked) -> Lines:
             yield made
 
 
-def _some_pages(tx: Tx, asked: Asked, after: bytes) -> tuple[list[Line], bytes | None]:
+def _some_pages(tx: Tx, asked: TableQuery, after: bytes) -> tuple[list[Line], bytes | None]:
     """Finished lines, and where to go on. Made here, in the reading thread, so that no loop waits."""
     found = result_rows.pages_after(tx, asked.job.id, after, AT_ONCE)
     at = [_PLACES[column.name] for column in asked.columns]
@@ -128,7 +128,7 @@ def _page(page: Any) -> tuple[Any, ...]:
     )
 
 
-async def _count_pages(database: Database, asked: Asked) -> int:
+async def _count_pages(database: Database, asked: TableQuery) -> int:
     known = await database.read(counters.progress, asked.job.id)
     return known.pages_done + known.pages_failed + known.pages_skipped + known.pages_open
 
@@ -155,7 +155,7 @@ PAGES = Table(
 _PLACES = {column.name: at for at, column in enumerate(PAGES.columns)}
 
 
-async def costs(database: Database, asked: Asked) -> Lines:
+async def costs(database: Database, asked: TableQuery) -> Lines:
     """Yield the costs of each domain and its requests, by name: also of those that cost nothing."""
     sent = await _sent(database, asked.job.id)
     spent = await database.read(charges.by_site, asked.job.id)
@@ -175,7 +175,7 @@ async def _sent(database: Database, job_id: UUID) -> Sent:
     return sent
 
 
-def _cost(place: SitePlace, sent: Sent, spent: Amount, asked: Asked) -> Line:
+def _cost(place: SitePlace, sent: Sent, spent: Amount, asked: TableQuery) -> Line:
     cells: Mapping[str, Cell] = {
         "domain": place.host,
         "urls_crawled": place.pages_read,
@@ -193,7 +193,7 @@ def by_cost(line: Line) -> tuple[float, int, str]:
     return -float(line[-1] or 0), -int(line[-2] or 0), str(line[0])
 
 
-async def _count_domains(database: Database, asked: Asked) -> int:
+async def _count_domains(database: Database, asked: TableQuery) -> int:
     return len(await database.read(result_rows.site_places, asked.job.id))
 
 

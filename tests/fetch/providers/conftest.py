@@ -13,7 +13,7 @@ from gossamer.fetch import Fetcher, FetchError
 from gossamer.fetch.deny_list import NOTHING, DenyList
 from gossamer.fetch.forward_proxy import ForwardProxy
 from gossamer.fetch.guard import Guard, parse_connect_to
-from gossamer.fetch.providers import Access, Providers, open_provider
+from gossamer.fetch.providers import ProviderAccess, Providers, open_provider
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate import Breakers, Places
 from gossamer.gate.local import MemoryPlaces
@@ -88,7 +88,7 @@ async def open_way(target: Site, resolver: Resolver, name_server: NameServer) ->
             browses = name == "flaresolverr"
             forward = await stack.enter_async_context(ForwardProxy(guard)) if browses else None
             desk = Providers(
-                {name: Access(key or running.key, url or running.url, worst=worst or {})},
+                {name: ProviderAccess(key or running.key, url or running.url, worst=worst or {})},
                 clock,
                 places or MemoryPlaces(clock),
                 holder="test",

@@ -9,7 +9,7 @@ from gossamer.clock import FrozenClock, SystemClock
 from gossamer.fetch import FetchError
 from gossamer.fetch.forward_proxy import ForwardProxy, Permit
 from gossamer.fetch.guard import Guard, parse_connect_to
-from gossamer.fetch.providers import Access, Providers, open_provider
+from gossamer.fetch.providers import ProviderAccess, Providers, open_provider
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.local import MemoryPlaces
 from gossamer.model.trouble import Reason
@@ -76,7 +76,7 @@ async def test_a_name_that_changes_between_our_look_and_the_browsers_is_caught(
     url = f"http://two-faced.example:{inside.port}/"
     try:
         async with emulate("flaresolverr", "") as running, ForwardProxy(Guard(theirs)) as forward:
-            access = {"flaresolverr": Access(url=running.url)}
+            access = {"flaresolverr": ProviderAccess(url=running.url)}
             desk = Providers(access, clock, MemoryPlaces(clock), holder="test", forward=forward)
             session = open_provider("flaresolverr", desk, Guard(ours))
             await session.admit(url)
@@ -104,7 +104,11 @@ async def test_a_proxy_that_flaresolverr_does_not_reach_fails_no_page(resolver: 
     guard = Guard(resolver, rules=parse_connect_to(rules))
     async with emulate("flaresolverr", rules) as running, Elsewhere(guard) as forward:
         desk = Providers(
-            {"flaresolverr": Access(url=running.url)}, clock, MemoryPlaces(clock), holder="test", forward=forward
+            {"flaresolverr": ProviderAccess(url=running.url)},
+            clock,
+            MemoryPlaces(clock),
+            holder="test",
+            forward=forward,
         )
         session = open_provider("flaresolverr", desk, guard)
         with pytest.raises(FetchError, match="does not reach our forward proxy") as caught:

@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.fetch import FetchError, ProviderBusy, ProviderTrouble
 from gossamer.fetch.forward_proxy import Permit, ProxyLimits
-from gossamer.fetch.providers.base import Account, Head, ProviderApi, Told
+from gossamer.fetch.providers.base import Head, ProviderAccount, ProviderApi, Told
 from gossamer.fetch.providers.firecrawl import Firecrawl
 from gossamer.fetch.providers.flaresolverr import FlareSolverr, status_of
 from gossamer.fetch.providers.scraperapi import WAYS as SCRAPERAPI_WAYS
@@ -268,11 +268,15 @@ def test_nothing_shows_the_key() -> None:
 
 def test_accounts_are_read() -> None:
     bee = b'{"max_api_credit":2500000,"used_api_credit":1200000,"max_concurrency":50,"current_concurrency":3}'
-    assert ScrapingBee("scrapingbee-js", KEY).read_account((bee,)) == Account(1_200_000, 2_500_000, 1_300_000, 50, 3)
+    assert ScrapingBee("scrapingbee-js", KEY).read_account((bee,)) == ProviderAccount(
+        1_200_000, 2_500_000, 1_300_000, 50, 3
+    )
     api = b'{"concurrentRequests":2,"requestCount":300,"failedRequestCount":1}'
-    assert ScraperApi("scraperapi", KEY).read_account((api,)) == Account(300, None, None, None, 2)
+    assert ScraperApi("scraperapi", KEY).read_account((api,)) == ProviderAccount(300, None, None, None, 2)
     credit, queue = b'{"success":true,"data":{"remaining_credits":99.5}}', b'{"maxConcurrency":5,"activeJobsInQueue":1}'
-    assert Firecrawl("firecrawl", KEY).read_account((credit, queue)) == Account(remaining=99, at_once=5, running=1)
+    assert Firecrawl("firecrawl", KEY).read_account((credit, queue)) == ProviderAccount(
+        remaining=99, at_once=5, running=1
+    )
 
 
 @pytest.mark.parametrize("answer", [b"", b"[]", b"<html>", b'"x"'])

@@ -8,7 +8,7 @@ import pytest
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.fetch import ProviderBusy
 from gossamer.fetch.forward_proxy import Permit, ProxyLimits
-from gossamer.fetch.providers import Access, Providers, open_provider
+from gossamer.fetch.providers import ProviderAccess, Providers, open_provider
 from gossamer.fetch.providers.concurrency import CallSlots, NoFreeSlot
 from gossamer.fetch.providers.flaresolverr import FlareSolverr
 from gossamer.gate.local import MemoryPlaces
@@ -79,7 +79,7 @@ async def test_the_plans_limit_is_learned_before_the_first_call_and_never_passed
     name = rung.partition("-")[0]
     clock = SystemClock()
     # FlareSolverr has no books: what it takes is a setting.
-    access = {name: Access(way.running.key, way.running.url, 3 if name == "flaresolverr" else None)}
+    access = {name: ProviderAccess(way.running.key, way.running.url, 3 if name == "flaresolverr" else None)}
     desks = [Providers(access, clock, places, holder=f"worker-{number}", forward=way.forward) for number in range(3)]
     sessions = [open_provider(rung, desk, way.guard) for desk in desks for _ in range(4)]
     got = await asyncio.gather(
@@ -92,7 +92,7 @@ async def test_the_plans_limit_is_learned_before_the_first_call_and_never_passed
 async def test_the_setting_holds_where_the_plan_allows_more(open_way: OpenWay) -> None:
     way = await open_way("scrapingbee-standard", at_once=50, delay=0.02)
     clock = SystemClock()
-    access = {"scrapingbee": Access(way.running.key, way.running.url)}
+    access = {"scrapingbee": ProviderAccess(way.running.key, way.running.url)}
     desk = Providers(access, clock, MemoryPlaces(clock), holder="test", at_once=2)
     session = open_provider("scrapingbee-standard", desk, way.guard)
     await asyncio.gather(*(session.fetch(f"http://{HOST}/", timeout=LONG, max_bytes=1_000_000) for _ in range(8)))
@@ -110,7 +110,7 @@ async def test_a_refusal_lowers_the_limit_where_the_books_say_nothing(open_way: 
 
 
 async def test_a_limit_that_was_lowered_is_tried_again_after_a_while(frozen: FrozenClock) -> None:
-    access = {"flaresolverr": Access(url="http://127.0.0.1:9")}
+    access = {"flaresolverr": ProviderAccess(url="http://127.0.0.1:9")}
     line = Providers(access, frozen, MemoryPlaces(frozen), holder="test", at_once=7)._line("flaresolverr")
     provider = FlareSolverr("http://127.0.0.1:9", WAY)
     await line.too_many(provider)

@@ -11,8 +11,8 @@ from gossamer.clock import SystemClock
 from gossamer.errors import UserError
 from gossamer.fetch import FetchError
 from gossamer.fetch.deny_list import DenyList
-from gossamer.fetch.providers import Access, Providers, open_provider
-from gossamer.fetch.providers.base import Account
+from gossamer.fetch.providers import ProviderAccess, Providers, open_provider
+from gossamer.fetch.providers.base import ProviderAccount
 from gossamer.gate.local import MemoryPlaces
 from gossamer.logging import bound, configure
 from gossamer.model.rungs import provider_of
@@ -208,7 +208,7 @@ async def test_flaresolverr_keeps_no_browser_and_a_session_ends_once(open_way: O
 
 async def test_no_page_of_flaresolverr_can_be_had_past_the_guard() -> None:
     clock = SystemClock()
-    access = {"flaresolverr": Access(url="http://127.0.0.1:8191")}
+    access = {"flaresolverr": ProviderAccess(url="http://127.0.0.1:8191")}
     desk = Providers(access, clock, MemoryPlaces(clock), holder="test")
     with pytest.raises(RuntimeError, match="without a forward proxy"):
         open_provider("flaresolverr", desk, None)  # type: ignore[arg-type]
@@ -227,7 +227,7 @@ def test_a_provider_that_is_not_set_up_says_what_is_missing(rung: str) -> None:
 
 def test_the_desk_knows_which_rungs_can_be_used() -> None:
     clock = SystemClock()
-    access = {"scrapingbee": Access("some-key"), "flaresolverr": Access(url="http://127.0.0.1:8191")}
+    access = {"scrapingbee": ProviderAccess("some-key"), "flaresolverr": ProviderAccess(url="http://127.0.0.1:8191")}
     desk = Providers(access, clock, MemoryPlaces(clock), holder="test")
     assert {provider_of(rung) for rung in desk.rungs} == {"scrapingbee", "flaresolverr"}
     assert "some-key" not in repr(access)
@@ -237,11 +237,11 @@ async def test_what_is_left_is_asked_of_the_provider(open_way: OpenWay) -> None:
     bee = await open_way("scrapingbee-js", credits=100, at_once=7)
     await bee.get()
     account = await bee.desk.account("scrapingbee")
-    assert account == Account(5, 100, 95, 7, 0, "2026-12-01T00:00:00.000000")
+    assert account == ProviderAccount(5, 100, 95, 7, 0, "2026-12-01T00:00:00.000000")
     api = await open_way("scraperapi", credits=100)
-    assert await api.desk.account("scraperapi") == Account(0, 100, 100, 5, 0, "2026-11-01T00:00:00.000Z")
+    assert await api.desk.account("scraperapi") == ProviderAccount(0, 100, 100, 5, 0, "2026-11-01T00:00:00.000Z")
     fire = await open_way("firecrawl", credits=100)
-    assert await fire.desk.account("firecrawl") == Account(remaining=100, at_once=5, running=0)
+    assert await fire.desk.account("firecrawl") == ProviderAccount(remaining=100, at_once=5, running=0)
     assert await (await open_way("flaresolverr")).desk.account("flaresolverr") is None
 
 

@@ -64,7 +64,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Head):
+class RequestHead(Head):
     """A request to the proxy."""
 
     method: str = ""
@@ -109,13 +109,13 @@ class Answered(Head):
         return _written(self.first, (*self.kept(_ONE_HOP), ("Connection", "close")))
 
 
-def read_request(raw: bytes) -> Asked:
+def read_request(raw: bytes) -> RequestHead:
     first, *lines = _lines(raw)
     match = _REQUEST.fullmatch(first)
     headers = tuple(header for line in lines if (header := _header(line)))
     if match is None or len(headers) != len(lines):
         raise BadHead("no request")
-    return Asked(first, headers, match[1], match[2])
+    return RequestHead(first, headers, match[1], match[2])
 
 
 def read_answer(raw: bytes) -> Answered:

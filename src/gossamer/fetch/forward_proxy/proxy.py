@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 from gossamer.errors import UserError
 from gossamer.fetch.errors import FetchError, spell_seconds
 from gossamer.fetch.forward_proxy.dialing import Connection, Dialer, Unreached
-from gossamer.fetch.forward_proxy.head import Asked, BadHead, read_answer, read_request
+from gossamer.fetch.forward_proxy.head import BadHead, RequestHead, read_answer, read_request
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.logging import get_logger
 from gossamer.model.trouble import Reason, Trouble
@@ -268,7 +268,7 @@ class ForwardProxy:
         finally:
             way.tasks.discard(task)
 
-    async def _hear(self, near: Connection) -> Asked:
+    async def _hear(self, near: Connection) -> RequestHead:
         try:
             async with asyncio.timeout(self._limits.head.total_seconds()):
                 asked = read_request(await near.reader.readuntil(b"\r\n\r\n"))
@@ -281,13 +281,13 @@ class ForwardProxy:
             raise _Answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return asked
 
-    def _way_of(self, asked: Asked) -> Permit | None:
+    def _way_of(self, asked: RequestHead) -> Permit | None:
         name, password = asked.credentials
         way = self._ways.get(name)
         right = way is not None and compare_digest(way.password.encode(), password.encode("latin-1", "replace"))
         return way if right else None
 
-    async def _tunnel(self, way: Permit, asked: Asked, near: Connection) -> None:
+    async def _tunnel(self, way: Permit, asked: RequestHead, near: Connection) -> None:
         if _AUTHORITY.fullmatch(asked.target) is None:
             raise _Answer(HTTPStatus.BAD_REQUEST)
         _, far = await self._open(way, f"https://{asked.target}/", is_tunnel=True)
@@ -298,7 +298,7 @@ class ForwardProxy:
         finally:
             far.writer.transport.abort()
 
-    async def _plain(self, way: Permit, asked: Asked, near: Connection) -> None:
+    async def _plain(self, way: Permit, asked: RequestHead, near: Connection) -> None:
         if not asked.target.startswith("http://") or asked.method not in _METHODS:
             raise _Answer(HTTPStatus.BAD_REQUEST)
         clearance, far = await self._open(way, asked.target, is_tunnel=False)
@@ -310,7 +310,7 @@ class ForwardProxy:
             far.writer.transport.abort()
 
     async def _exchange(
-        self, way: Permit, asked: Asked, clearance: Clearance, near: Connection, far: Connection
+        self, way: Permit, asked: RequestHead, clearance: Clearance, near: Connection, far: Connection
     ) -> None:
         there = urlsplit(clearance.send)
         authority = clearance.authority or there.netloc
@@ -373,7 +373,7 @@ def _host_in(url: str) -> str:
         raise _Answer(HTTPStatus.BAD_REQUEST) from None
 
 
-async def _until_gone(reader: asyncio.StreamReader, asked: Asked) -> None:
+async def _until_gone(reader: asyncio.StreamReader, asked: RequestHead) -> None:
     """Wait until the client has disconnected, and discard any other data it sends."""
     if asked.length:
         await asyncio.Event().wait()  # the body is read elsewhere

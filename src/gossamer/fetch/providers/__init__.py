@@ -1,12 +1,12 @@
 """Pages fetched by providers: a session with one is a Fetcher like any other."""
 
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.providers.base import Account
-from gossamer.fetch.providers.installed import Access, OwnKey, Providers
+from gossamer.fetch.providers.base import ProviderAccount
+from gossamer.fetch.providers.installed import OwnKey, ProviderAccess, Providers
 from gossamer.fetch.providers.provider_client import Unread
 from gossamer.fetch.rung import Fetcher
 
-__all__ = ["Access", "Account", "OwnKey", "Providers", "Unread", "open_provider"]
+__all__ = ["OwnKey", "ProviderAccess", "ProviderAccount", "Providers", "Unread", "open_provider"]
 
 
 def open_provider(rung: str, desk: Providers, guard: Guard, *, session: int | None = None) -> Fetcher:

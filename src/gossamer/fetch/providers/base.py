@@ -46,7 +46,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ProviderAccount:
     """Usage of the provider account at the moment; None for figures it does not report."""
 
     used: int | None = None  # credits of this period
@@ -119,7 +119,7 @@ class Books(Protocol):
 
     def ask_account(self) -> tuple[Call, ...]: ...
 
-    def read_account(self, answers: tuple[bytes, ...]) -> Account:
+    def read_account(self, answers: tuple[bytes, ...]) -> ProviderAccount:
         """Parse the responses to all account calls. Raises ValueError if they are invalid."""
         ...
 

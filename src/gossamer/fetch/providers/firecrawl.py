@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from gossamer.fetch.providers.base import Account, Call, Head, Told, Wish, document_in, failed, whole
+from gossamer.fetch.providers.base import Call, Head, ProviderAccount, Told, Wish, document_in, failed, whole
 from gossamer.model.rungs import FIRECRAWL
 from gossamer.model.trouble import Reason
 
@@ -94,14 +94,14 @@ class Firecrawl:
             Call(f"{self._url}/team/queue-status", self._headers),
         )
 
-    def read_account(self, answers: tuple[bytes, ...]) -> Account:
+    def read_account(self, answers: tuple[bytes, ...]) -> ProviderAccount:
         credit, queue = (document_in(answer) or {} for answer in answers)
         data = credit.get("data")
         if not isinstance(data, dict) and "maxConcurrency" not in queue:
             raise ValueError("no account in it")
         data = data if isinstance(data, dict) else {}
         left = data.get("remaining_credits", data.get("remainingCredits"))
-        return Account(
+        return ProviderAccount(
             remaining=int(left) if isinstance(left, int | float) and not isinstance(left, bool) and left >= 0 else None,
             at_once=whole(queue.get("maxConcurrency")),
             running=whole(queue.get("activeJobsInQueue")),

@@ -13,7 +13,7 @@ from gossamer.fetch.deny_list import NOTHING, DenyList
 from gossamer.fetch.errors import ProviderUnusable
 from gossamer.fetch.forward_proxy import ForwardProxy, Permit
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.providers.base import Account, Opener, ProviderApi, Wish
+from gossamer.fetch.providers.base import Opener, ProviderAccount, ProviderApi, Wish
 from gossamer.fetch.providers.circuit_breaker import ProviderBreaker
 from gossamer.fetch.providers.concurrency import CallSlots
 from gossamer.fetch.providers.provider_client import ProviderClient
@@ -29,7 +29,7 @@ _BELIEVED = timedelta(minutes=5)  # see Fuse
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ProviderAccess:
     """Credentials, URL and limits for one provider."""
 
     key: str = field(default="", repr=False)
@@ -54,7 +54,7 @@ class Providers:
 
     def __init__(
         self,
-        access: Mapping[str, Access],
+        access: Mapping[str, ProviderAccess],
         clock: Clock,
         places: Places,
         *,
@@ -116,12 +116,12 @@ class Providers:
         for name in gone:
             del self._lines[name]
 
-    async def account(self, provider: str) -> Account | None:
+    async def account(self, provider: str) -> ProviderAccount | None:
         """Return the usage of the provider account; None if it reports none or cannot be read."""
         books = self._books(provider)
         return await self._line(provider).account(books) if books else None
 
-    async def read_books(self, provider: str) -> Account | None:
+    async def read_books(self, provider: str) -> ProviderAccount | None:
         """The same; None where it has none. Raises Unread where they cannot be read."""
         books = self._books(provider)
         return await self._line(provider).read_books(books) if books else None
@@ -132,10 +132,10 @@ class Providers:
         access, row = self._access_to(rung), providers()[provider]
         return None if row.is_browser else _make(row, Wish(rung, access.key, access.url, worst=access.worst.get(rung)))
 
-    def _access_to(self, rung: str, own: OwnKey | None = None) -> Access:
+    def _access_to(self, rung: str, own: OwnKey | None = None) -> ProviderAccess:
         row = _provider(rung)
         if own is not None:
-            return replace(self._access.get(row.name, Access()), key=own.key)
+            return replace(self._access.get(row.name, ProviderAccess()), key=own.key)
         missing = self._missing(row)
         if missing:
             raise UserError(
@@ -143,11 +143,11 @@ class Providers:
                 f"The rung {rung} cannot be used here: {missing} is not set.",
                 hint="Set it in the environment, or choose another mode. See docs/howto/use-a-provider.md.",
             )
-        return self._access.get(row.name, Access())
+        return self._access.get(row.name, ProviderAccess())
 
     def _missing(self, row: Provider) -> str:
         """The setting without which it cannot be used."""
-        access = self._access.get(row.name, Access())
+        access = self._access.get(row.name, ProviderAccess())
         given = ((row.key, access.key), (row.address, access.url))
         return next((one.variable for one, value in given if one and one.is_required and not value), "")
 
@@ -155,7 +155,7 @@ class Providers:
         name = _line_name(provider, own)
         line = self._lines.get(name)
         if line is None:
-            row, access = providers()[provider], self._access.get(provider, Access())
+            row, access = providers()[provider], self._access.get(provider, ProviderAccess())
             most = min(self._at_once, access.at_once or self._at_once)
             seats = CallSlots(self._places, f"provider:{name}", self._holder, most)
             self._runtime = self._runtime or Runtime(workers=1)

@@ -18,7 +18,7 @@ from gossamer.clock import Clock
 from gossamer.fetch.addresses import is_local_name, why_not_public
 from gossamer.fetch.body import BodyLimit, read_body, read_headers
 from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProxyAway, translate
-from gossamer.fetch.providers.base import Account, Books, Call, Checked, ProviderApi, failed
+from gossamer.fetch.providers.base import Books, Call, Checked, ProviderAccount, ProviderApi, failed
 from gossamer.fetch.providers.circuit_breaker import ProviderBreaker
 from gossamer.fetch.providers.concurrency import CallSlots
 from gossamer.logging import get_logger
@@ -130,7 +130,7 @@ class ProviderClient:
                 self._known = min(self._most, account.at_once)
                 self._set_limit(provider, self._known)
 
-    async def account(self, provider: ProviderApi) -> Account | None:
+    async def account(self, provider: ProviderApi) -> ProviderAccount | None:
         """Return the usage of the account; None if it cannot be read."""
         try:
             return await self.read_books(provider)
@@ -138,7 +138,7 @@ class ProviderClient:
             log.warning("provider.account_unread", provider=provider.name, why=str(error))
             return None
 
-    async def read_books(self, provider: ProviderApi) -> Account | None:
+    async def read_books(self, provider: ProviderApi) -> ProviderAccount | None:
         """The same; None if there are none. Raises Unread."""
         if not isinstance(provider, Books):
             return None

@@ -9,9 +9,9 @@ from datetime import timedelta
 from urllib.parse import urlencode, urlsplit
 
 from gossamer.fetch.providers.base import (
-    Account,
     Call,
     Head,
+    ProviderAccount,
     Told,
     Wish,
     count_of,
@@ -108,12 +108,12 @@ class ScraperApi:
         # Here the key is known to work in the address only.
         return (Call(f"{self._url}/account?{urlencode({'api_key': self._key})}"),)
 
-    def read_account(self, answers: tuple[bytes, ...]) -> Account:
+    def read_account(self, answers: tuple[bytes, ...]) -> ProviderAccount:
         told = document_in(answers[0])
         if told is None:
             raise ValueError("no JSON")
         used, limit = count_of(told.get("requestCount")), count_of(told.get("requestLimit"))
-        return Account(
+        return ProviderAccount(
             used=used,
             limit=limit,
             remaining=None if used is None or limit is None else max(0, limit - used),

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 
 from gossamer.fetch.errors import FetchError
 from gossamer.fetch.providers.base import (
-    Account,
     Call,
     Head,
+    ProviderAccount,
     Told,
     Wish,
     count_of,
@@ -112,12 +112,12 @@ class ScrapingBee:
     def ask_account(self) -> tuple[Call, ...]:
         return (Call(f"{self._url}/usage", self._headers),)
 
-    def read_account(self, answers: tuple[bytes, ...]) -> Account:
+    def read_account(self, answers: tuple[bytes, ...]) -> ProviderAccount:
         usage = document_in(answers[0])
         if usage is None:
             raise ValueError("no JSON")
         used, limit = count_of(usage.get("used_api_credit")), count_of(usage.get("max_api_credit"))
-        return Account(
+        return ProviderAccount(
             used=used,
             limit=limit,
             remaining=None if used is None or limit is None else max(0, limit - used),

@@ -17,7 +17,7 @@ import orjson
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.model.url import is_covered
-from gossamer.recipes.base import AT_ONCE, Asked, Line, Lines
+from gossamer.recipes.base import AT_ONCE, Line, Lines, TableQuery
 from gossamer.recipes.prospect import MATCH
 from gossamer.recipes.prospect.verdicts import MANY_ON_ONE_PAGE, NAVIGATION_ONLY, ON_EVERY_PAGE, ON_ONE_PAGE, UNLINKED
 from gossamer.store import counters, records, result_rows
@@ -39,7 +39,7 @@ WHOLE_SITE = frozenset({"flags", "keyword_pages", "site_pages"})
 Row = dict[str, Any]
 
 
-async def lines(database: Database, asked: Asked) -> Lines:
+async def lines(database: Database, asked: TableQuery) -> Lines:
     """All lines of a job. Each step is a short read of its own."""
     places = await database.read(result_rows.site_places, asked.job.id)
     if asked.excluded:
@@ -63,7 +63,7 @@ class _Found:
     pages_read: Mapping[UUID, int]
 
 
-def _read(tx: Tx, asked: Asked, wanted: Sequence[SitePlace]) -> _Found:
+def _read(tx: Tx, asked: TableQuery, wanted: Sequence[SitePlace]) -> _Found:
     found = result_rows.records_of_sites(tx, asked.job.id, MATCH.name, wanted, ENOUGH, LARGE)
     # After the rows, so that there is never a match on more pages than were read.
     pages_read = result_rows.pages_read(tx, wanted[: len(found)]) if _is_of_whole_site(asked) else {}
@@ -71,7 +71,7 @@ def _read(tx: Tx, asked: Asked, wanted: Sequence[SitePlace]) -> _Found:
 
 
 async def _steps(
-    database: Database, asked: Asked, places: Sequence[SitePlace]
+    database: Database, asked: TableQuery, places: Sequence[SitePlace]
 ) -> AsyncIterator[tuple[Sequence[SitePlace], _Found]]:
     """Rows of some sites at a time, or of one too large for that. The next are read while lines are made of these."""
     at, several = 0, _SITES
@@ -95,7 +95,7 @@ async def _steps(
             await asyncio.wait([reading])
 
 
-def _made(asked: Asked, some: Sequence[SitePlace], found: _Found) -> Iterator[list[Line]]:
+def _made(asked: TableQuery, some: Sequence[SitePlace], found: _Found) -> Iterator[list[Line]]:
     """Finished lines, a few at a time: made all at once and written after that, they would take twice as long, since
     the processor has them no longer at hand and the collector of garbage looks at them again and again."""
     order, pick = [itemgetter(name) for name in reversed(asked.order or _ORDER)], _picker(asked)
@@ -117,11 +117,11 @@ def _made(asked: Asked, some: Sequence[SitePlace], found: _Found) -> Iterator[li
 Pick = Callable[[Sequence[Row], int, Mapping[str, int] | None], list[Line]]
 
 
-def _is_of_whole_site(asked: Asked) -> bool:
+def _is_of_whole_site(asked: TableQuery) -> bool:
     return any(column.name in WHOLE_SITE for column in asked.columns)
 
 
-def _picker(asked: Asked) -> Pick:
+def _picker(asked: TableQuery) -> Pick:
     """Return a function that turns rows of a site into the requested lines.
 
     It counts the pages per keyword if the counts are not given.
@@ -142,7 +142,7 @@ def _picker(asked: Asked) -> Pick:
     return pick
 
 
-async def _large_site(database: Database, asked: Asked, place: SitePlace) -> Lines:
+async def _large_site(database: Database, asked: TableQuery, place: SitePlace) -> Lines:
     """First what the lines are sorted by, then the lines in that order, a batch at a time."""
     order = asked.order or _ORDER
     keyed: list[tuple[Any, ...]] = []
@@ -174,7 +174,7 @@ def _batches(found: list[Line]) -> Iterator[list[Line]]:
         yield some
 
 
-async def count(database: Database, asked: Asked) -> int:
+async def count(database: Database, asked: TableQuery) -> int:
     return (await database.read(counters.progress, asked.job.id)).records
 
 

@@ -14,7 +14,7 @@ import orjson
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.model.job import Job
-from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, SheetLooks
+from gossamer.recipes.base import AT_ONCE, Cell, Column, Line, Lines, SheetLooks, TableQuery
 from gossamer.recipes.prospect import MATCH, matches
 from gossamer.recipes.prospect.scoring import EVIDENCE, TENTHS, Evidence, points_of
 from gossamer.recipes.prospect.verdicts import UNLINKED
@@ -189,7 +189,7 @@ def _picked(rank: int, kept: _Kept, places: Sequence[int]) -> Line:
     return [cells[at] for at in places]
 
 
-async def ranking_of(database: Database, asked: Asked) -> Ranking:
+async def ranking_of(database: Database, asked: TableQuery) -> Ranking:
     """All matches of a job read and ranked."""
     ranking = Ranking(database, asked.job, asked.since, asked.only)
     async for some in matches.lines(database, replace(asked, columns=EVIDENCE, only="", order=())):
@@ -200,12 +200,12 @@ async def ranking_of(database: Database, asked: Asked) -> Ranking:
     return ranking
 
 
-async def lines(database: Database, asked: Asked) -> Lines:
+async def lines(database: Database, asked: TableQuery) -> Lines:
     ranking = await ranking_of(database, asked)
     async for some in ranking.lines(asked.columns):
         yield some
 
 
-async def count(database: Database, asked: Asked) -> int:
+async def count(database: Database, asked: TableQuery) -> int:
     """At most."""
     return (await database.read(counters.progress, asked.job.id)).sites_total

@@ -10,12 +10,12 @@ from typing import Any
 from gossamer.db.database import Database
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.recipes.base import Also, Asked, Column, Line, Lines
+from gossamer.recipes.base import Also, Column, Line, Lines, TableQuery
 from gossamer.recipes.overview import (
     Best,
     BestColumn,
-    Counts,
     Fact,
+    FrequencyTable,
     FrontSheet,
     Overview,
     PageSummary,
@@ -46,7 +46,7 @@ _SHOWN = {"score": ".1f", "unlinked_pages": ",", "keywords": ","}
 class ProspectSurvey:
     """The matches of one job; `asked.only` is about the ranking, the others are all."""
 
-    def __init__(self, database: Database, asked: Asked) -> None:
+    def __init__(self, database: Database, asked: TableQuery) -> None:
         self._database = database
         self._asked = asked
         self._ranking = Ranking(database, asked.job, asked.since, asked.only)
@@ -87,9 +87,12 @@ class ProspectSurvey:
             f"{self._matches:,} on {_several(self._ranking.domains_met, 'domain')}; "
             f"{_several(self._ranking.unlinked, 'prospect')} with {mentions}"
         )
-        verdicts = Counts("Matches by verdict", self._by_verdict if self._clients else ())
+        verdicts = FrequencyTable("Matches by verdict", self._by_verdict if self._clients else ())
         return ScreenSummary(
-            searched, ("Matches", found), (verdicts, Counts("Matches by keyword", self._by_keyword)), self._on_screen()
+            searched,
+            ("Matches", found),
+            (verdicts, FrequencyTable("Matches by keyword", self._by_keyword)),
+            self._on_screen(),
         )
 
     def _on_screen(self) -> ScreenTable | None:
@@ -133,8 +136,8 @@ class ProspectSurvey:
             ),
             searched=tuple((label, value) for label, value in searched.items() if value),
             counts=(
-                Counts("Matches by verdict", self._verdicts_in_words(), tuple(met)),
-                Counts("Matches by keyword", self._by_keyword),
+                FrequencyTable("Matches by verdict", self._verdicts_in_words(), tuple(met)),
+                FrequencyTable("Matches by keyword", self._by_keyword),
             ),
             best=self._on_page(),
         )
@@ -190,8 +193,8 @@ class ProspectSurvey:
             "Job": str(job.id),
         }
         counts = (
-            Counts("Matches by verdict", self._verdicts_in_words()),
-            Counts("Matches by keyword", self._by_keyword),
+            FrequencyTable("Matches by verdict", self._verdicts_in_words()),
+            FrequencyTable("Matches by keyword", self._by_keyword),
         )
         notes = [
             "Prospects: one line per domain, the most promising first. The score is the sum of the points beside it, "

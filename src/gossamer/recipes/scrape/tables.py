@@ -7,7 +7,7 @@ from gossamer.clock import iso
 from gossamer.db.database import Database
 from gossamer.model.states import PageState
 from gossamer.model.url import is_covered, site_of_url
-from gossamer.recipes.base import Asked, Column, Line, Lines, Table
+from gossamer.recipes.base import Column, Line, Lines, Table, TableQuery
 from gossamer.recipes.scrape import PAGE
 from gossamer.recipes.tables import COSTS, PAGES
 from gossamer.store import counters, given_pages
@@ -18,7 +18,7 @@ FILTERS = ("done", "failed")
 _AT_ONCE = 200  # results of one read: each may be a whole page
 
 
-async def lines(database: Database, asked: Asked) -> Lines:
+async def lines(database: Database, asked: TableQuery) -> Lines:
     """The addresses of a site together, in the order of nothing people know, but always the same."""
     place = ""
     while True:
@@ -31,14 +31,14 @@ async def lines(database: Database, asked: Asked) -> Lines:
             return
 
 
-def _is_wanted(page: ScrapedPage, asked: Asked) -> bool:
+def _is_wanted(page: ScrapedPage, asked: TableQuery) -> bool:
     site = site_of_url(page.url)
     if is_covered(site, asked.excluded) or (asked.domains and not is_covered(site, asked.domains)):
         return False
     return not asked.only or asked.only == ("done" if page.state is PageState.DONE else "failed" if page.error else "")
 
 
-def _line(page: ScrapedPage, asked: Asked) -> Line:
+def _line(page: ScrapedPage, asked: TableQuery) -> Line:
     cells: Mapping[str, Any] = {
         "domain": site_of_url(page.url),
         "status": str(page.state),
@@ -54,17 +54,17 @@ def _line(page: ScrapedPage, asked: Asked) -> Line:
     return [cells.get(column.name) for column in asked.columns]
 
 
-async def count(database: Database, asked: Asked) -> int:
+async def count(database: Database, asked: TableQuery) -> int:
     known = await database.read(counters.progress, asked.job.id)
     return known.pages_done + known.pages_failed + known.pages_open
 
 
-async def _failed_lines(database: Database, asked: Asked) -> Lines:
-    async for some in lines(database, Asked(asked.job, asked.columns, "failed", excluded=asked.excluded)):
+async def _failed_lines(database: Database, asked: TableQuery) -> Lines:
+    async for some in lines(database, TableQuery(asked.job, asked.columns, "failed", excluded=asked.excluded)):
         yield some
 
 
-async def _count_failed(database: Database, asked: Asked) -> int:
+async def _count_failed(database: Database, asked: TableQuery) -> int:
     return (await database.read(counters.progress, asked.job.id)).pages_failed
 
 
