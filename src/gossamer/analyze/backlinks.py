@@ -40,7 +40,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Backlink:
-    """A verdict and the link it rests on."""
+    """A verdict and the link that it is based on."""
 
     verdict: Verdict
     url: str = ""

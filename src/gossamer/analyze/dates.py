@@ -1,4 +1,4 @@
-"""When a page says it was last worked on. Only what it states itself, in a form that cannot be misread."""
+"""The date of a page's last change. Only dates that the page states itself, in an unambiguous form."""
 
 import re
 from datetime import date, timedelta

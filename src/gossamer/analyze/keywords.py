@@ -124,7 +124,7 @@ def fold(text: str) -> str:
 
 
 def fold_in_case(text: str) -> str:
-    """The same where capitals count: as long as the text, whatever is in it."""
+    """Fold a text where capitals count: the result is as long as the text."""
     return text if text.isascii() else _plain_marks(text)
 
 
@@ -167,7 +167,7 @@ def _one(character: str) -> str:
 
 
 def squeeze(text: str) -> str:
-    """Every run of white space as one space, and none at the ends. Text that is so already is found out cheaply."""
+    """Replace each run of white space by one space, and strip the ends; quick for text without such runs."""
     return text if _is_squeezed(text) else " ".join(text.split())
 
 
@@ -180,7 +180,7 @@ def _is_squeezed(text: str) -> bool:
 
 
 class Origins:
-    """From a place in a folded text to the same place in the text it was made of."""
+    """Map a position in a folded text to the position in the original text."""
 
     def __init__(self, text: str, folded: str) -> None:
         self._ends: list[int] = []  # where in the folded text each grown character ends
@@ -303,7 +303,7 @@ class KeywordMatcher:
         return {self._keywords[index]: tally.count for index, tally in tallies.items()}
 
     def _add_forms(self, spellings: dict[str, str]) -> None:
-        """Put the forms behind the keywords among what is looked for. One form may be of several keywords."""
+        """Add the forms of the keywords to the searched words. One form may belong to several keywords."""
         owners: dict[str, list[int]] = {}
         for at, keyword in enumerate(self._keywords):
             forms = () if _ENDS_HOSTS.fullmatch(keyword) else forms_of(keyword)

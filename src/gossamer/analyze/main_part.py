@@ -24,7 +24,7 @@ NEVER = (
     *("script", "style", "noscript", "template", "iframe", "svg", "canvas", "object", "embed", "select", "textarea"),
     *("input", "button", "dialog"),
 )
-"""Tags of what is no text, or only for those who can press it."""
+"""Tags of elements that are not text, or only text of controls."""
 
 HIDDEN = (
     ":is(span,a,b,i,em,strong,small,label,time,font)[hidden],span[aria-hidden=true i],"
@@ -459,7 +459,7 @@ def _drop_within(blocks: Iterable[Block], core: Block) -> None:
 
 
 def _drop_labels(blocks: list[Block]) -> None:
-    """Headings of what is gone."""
+    """Remove headings whose sections were removed."""
     for block in blocks:
         follower_is_gone = False
         for part in reversed(block.inside):

@@ -133,5 +133,5 @@ def _with_title(text: str, body: Element, doc: Document) -> str:
 
 
 def _literal(text: str) -> str:
-    """Text that Markdown takes for nothing else."""
+    """Escape characters that Markdown would interpret."""
     return _tidy(_MEANINGFUL.sub(r"\\\g<0>", text))

@@ -102,7 +102,7 @@ def _of_word(word: str) -> tuple[str, ...]:
 
 
 def _of_compound(word: str) -> tuple[str, ...]:
-    """Of a word that ends with an irregular one: salesman, grandchildren."""
+    """Return the other forms of a word that ends with an irregular one: salesman, grandchildren."""
     for singular, plural in _IRREGULAR.items():
         if word.endswith(singular) and word not in _REGULAR:
             return (word.removesuffix(singular) + plural,)

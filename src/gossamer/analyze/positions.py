@@ -1,4 +1,4 @@
-"""Where on a page its keywords are mentioned: in its content, a heading, a menu."""
+"""Positions of keywords on a page: in its content, a heading, a menu."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import StrEnum
@@ -74,11 +74,11 @@ class Parts:
         self._bare = _bare_text(_joined(_raw_texts(elements, most, readings=readings))) if elements else ""
 
     def at_most(self, keyword: str) -> int:
-        """No more mentions than this."""
+        """Return an upper bound of the number of mentions."""
         return self._bare.count(_bare_keyword(keyword))
 
     def may_mention(self, keywords: Collection[str]) -> list[int]:
-        """Which of the elements could mention any of these keywords."""
+        """Return the elements that could mention any of these keywords."""
         wanted = [bare for keyword in keywords if (bare := _bare_keyword(keyword)) in self._bare]
         if not wanted:
             return []

@@ -19,7 +19,7 @@ def snippet(text: str, start: int, end: int, reach: int = REACH) -> str:
 
 
 def harmless(text: str) -> str:
-    """A text that may be shown in any terminal."""
+    """Return a text that is safe to show in any terminal."""
     # Nearly every text is printable, and asking is a hundred times as fast as translating.
     return text if text.isprintable() else text.translate(_STEERING)
 

@@ -134,7 +134,7 @@ class PartFile:
 
 
 def make_secret(path: Path) -> bytes:
-    """The secret in this file, made at the first call. Processes that start together agree on one."""
+    """Return the secret in this file, created at the first call. Processes that start together agree on one."""
     with suppress(FileNotFoundError):
         return _read_secret(path)
     make_folders(path.parent)

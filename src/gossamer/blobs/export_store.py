@@ -15,7 +15,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A file that is complete, and where it lies."""
+    """A complete file and its location."""
 
     blob: Blob
     home: str  # "" for object storage
@@ -23,7 +23,7 @@ class Installation:
 
 
 class ExportStore:
-    """The place for files of one home."""
+    """The export files of one data folder."""
 
     def __init__(self, home: str, local: FolderBlobs, remote: Blobs | None = None) -> None:
         self.home = home
@@ -36,7 +36,7 @@ class ExportStore:
         return "" if self.remote else self.home
 
     async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Installation:
-        """Store a file. First on the disk: reading rows does not wait for a network, and nothing is lost with it."""
+        """Store a file, first on the disk: so reading rows does not wait for a network, and an outage loses nothing."""
         blob = await self.local.put(key, chunks)
         if self.remote is None:
             return Installation(blob, self.home)
@@ -49,7 +49,7 @@ class ExportStore:
         return Installation(blob, "")
 
     async def send(self, key: str) -> None:
-        """Bring a file that waits here into object storage; the one here stays until it is `dropped`."""
+        """Copy a file from the disk into object storage; the local one stays until it is `dropped`."""
         if self.remote is not None:
             await self.remote.put(key, self.local.open(key))
 
@@ -58,7 +58,7 @@ class ExportStore:
         await self.local.delete(key)
 
     async def delete(self, export: Export) -> None:
-        """Remove a file from wherever it may lie, as far as that can be reached from here."""
+        """Remove a file from all places that can be reached from here."""
         if not export.blob_key:
             return
         if export.home in ("", self.home):  # what goes to object storage is made on a disk
@@ -71,14 +71,14 @@ class ExportStore:
         return self.local.path(export.blob_key) if export.blob_key and export.home == self.home else None
 
     async def link(self, export: Export, now: datetime) -> str | None:
-        """An address to fetch the file from, made anew each time; None if it cannot be had from here."""
+        """Return a new URL to fetch the file from; None if it is not available from here."""
         path = self.path(export)
         if path is not None and _is_good(export, now):
             return path.as_uri() if path.exists() else None
         return await self.signed(export, now)
 
     async def signed(self, export: Export, now: datetime) -> str | None:
-        """One for people elsewhere, signed, as long as the file is kept; of a file on the disk, beginning with `/`."""
+        """Return a signed URL that is valid as long as the file is kept; it begins with `/` for a file on the disk."""
         path = self.path(export)
         blobs = self.local if path is not None and path.exists() else None if export.home else self.remote
         if blobs is None or not export.blob_key or not export.expires_at or not _is_good(export, now):

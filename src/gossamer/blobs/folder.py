@@ -77,7 +77,7 @@ class FolderBlobs:
         return self._path(key)
 
     def verify(self, link: str, now: datetime) -> str | None:
-        """The key a link of ours leads to, or None if it is not ours, was changed, or is over."""
+        """Return the key that one of our links leads to; None if the link is not ours, was changed or has expired."""
         parts = _LINK.fullmatch(link)
         if parts is None:
             return None
@@ -90,17 +90,17 @@ class FolderBlobs:
         return key if genuine and now.timestamp() < int(parts["expires"]) else None
 
     async def remove_unfinished(self, older_than: timedelta) -> int:
-        """Remove what writers that died left behind; younger ones may still be at work. Says how many there were."""
+        """Remove old incomplete files of crashed writers; returns how many. Younger ones may still be in use."""
         before = (self._clock.now() - older_than).timestamp()
         return await asyncio.to_thread(_remove_unfinished, self._root, before)
 
     async def remove_old(self, older_than: timedelta, under: str = "") -> int:
-        """Remove files that were put so long ago; how many. Folders that are empty then go with them."""
+        """Remove files that are older, and folders that are then empty; returns how many files."""
         before = (self._clock.now() - older_than).timestamp()
         return await asyncio.to_thread(_remove_old, self._path(under) if under else self._root, before)
 
     async def remove_under(self, under: str) -> int:
-        """Remove all files whose keys begin with these segments; how many."""
+        """Remove all files whose keys begin with these segments; returns how many."""
         return await asyncio.to_thread(_remove_old, self._path(under), math.inf)
 
     def _path(self, key: str) -> Path:

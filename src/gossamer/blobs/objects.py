@@ -47,7 +47,7 @@ class StorageAccess:
 
 def open_objects(access: StorageAccess) -> "ObjectBlobs":
     try:
-        from obstore.store import from_url
+        from obstore.store import from_url  # optional, and heavy
     except ImportError:
         raise UserError(
             "storage.library",
@@ -91,7 +91,7 @@ class ObjectBlobs:
             raise
 
     async def _send(self, key: str, source: "_Source") -> Blob:
-        import obstore
+        import obstore  # optional, and heavy
 
         # Small files in one request; of large ones nothing is there before the last part is.
         first = await source.first()
@@ -111,7 +111,7 @@ class ObjectBlobs:
         return Blob(key, source.size, source.digest.hexdigest())
 
     async def open(self, key: str) -> AsyncIterator[bytes]:
-        import obstore
+        import obstore  # optional, and heavy
 
         checked_key(key)
         with _translated():
@@ -131,9 +131,9 @@ class ObjectBlobs:
             yield chunk
 
     async def probe(self) -> None:
-        """Raise if the storage cannot be used. "Permission denied" for the probe counts as an answer."""
-        import obstore
-        from obstore.exceptions import PermissionDeniedError
+        """Raise if the storage cannot be used. "Permission denied" for the probe counts as usable."""
+        import obstore  # optional, and heavy
+        from obstore.exceptions import PermissionDeniedError  # optional, and heavy
 
         with _translated():
             try:
@@ -145,7 +145,7 @@ class ObjectBlobs:
                 return
 
     async def delete(self, key: str) -> None:
-        import obstore
+        import obstore  # optional, and heavy
 
         checked_key(key)
         with _translated():
@@ -155,15 +155,15 @@ class ObjectBlobs:
                 return
 
     async def remove_old(self, older_than: timedelta, under: str) -> int:
-        """Remove files under these segments that were put so long ago, by the storage's own clock; how many."""
+        """Remove files under these segments that are older, by the storage's own clock; returns how many."""
         return await self._remove(under, datetime.now(UTC) - older_than)
 
     async def remove_under(self, under: str) -> int:
-        """Remove all files whose keys begin with these segments; how many."""
+        """Remove all files whose keys begin with these segments; returns how many."""
         return await self._remove(under, None)
 
     async def _remove(self, under: str, before: datetime | None) -> int:
-        import obstore
+        import obstore  # optional, and heavy
 
         listed = obstore.list(self._store, f"{checked_key(under)}/").__aiter__()
         removed = 0
@@ -178,7 +178,7 @@ class ObjectBlobs:
                 return removed
 
     async def link(self, key: str, expires: timedelta) -> str:
-        import obstore
+        import obstore  # optional, and heavy
 
         checked_key(key)
         store: Any = self._store
@@ -198,7 +198,7 @@ class _Source:
         self.error: BaseException | None = None
 
     async def first(self) -> bytes:
-        """As much as goes into one request."""
+        """Read as much as goes into one request."""
         gathered = bytearray()
         while len(gathered) < PART:
             chunk = await anext(self._chunks, None)
@@ -259,7 +259,7 @@ async def _finished(call: Coroutine[Any, Any, T], limit: float | None = None, le
 
 
 def _patience(size: int) -> float:
-    """Seconds a storage has to take so many bytes."""
+    """Return the time limit in seconds for sending so many bytes."""
     return _ANSWER + size / _SLOWEST
 
 
@@ -297,8 +297,8 @@ async def _wrapped(call: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def _translated(source: _Source | None = None) -> Iterator[None]:
-    """The library's errors as ours; that of a source stays what it was."""
-    from obstore.exceptions import BaseError
+    """Translate the library's errors to ours; an error of the source stays as it was."""
+    from obstore.exceptions import BaseError  # optional, and heavy
 
     try:
         yield

@@ -27,7 +27,7 @@ class PageFiles:
         self._blobs = blobs
 
     async def keep(self, job_id: UUID, page_key: bytes, files: tuple[PageFile, ...]) -> None:
-        """Write them. A storage that is away costs the files and not the page, which may have been paid for."""
+        """Write the files. An unavailable storage loses the files but not the page, which may have been paid for."""
         for file in files:
             try:
                 await self._blobs.put(_key(job_id, page_key, file.name), [file.content])
@@ -35,19 +35,19 @@ class PageFiles:
                 log.warning("storage.away", key=_key(job_id, page_key, file.name), why=str(error))
 
     async def read(self, job_id: UUID, page_key: bytes, name: str) -> bytes | None:
-        """A file whole, at most as large as a page may be; None if it is gone, or was never there."""
+        """Return a whole file, at most as large as a page may be; None if it does not exist."""
         try:
             return b"".join([chunk async for chunk in self._blobs.open(_key(job_id, page_key, name))])
         except NoSuchBlob:
             return None
 
     async def forget(self, job_id: UUID, page_key: bytes | None = None) -> int:
-        """Remove the files of a page, or of a whole job; how many."""
+        """Remove the files of a page, or of a whole job; returns how many."""
         under = f"{_ALL}/{job_id.hex}" + (f"/{page_key.hex()}" if page_key else "")
         return await self._blobs.remove_under(under)
 
     async def sweep(self) -> int:
-        """Remove what was kept long enough; how many files."""
+        """Remove files that were kept long enough; returns how many."""
         if isinstance(self._blobs, FolderBlobs):
             await self._blobs.remove_unfinished(_UNFINISHED)
         return await self._blobs.remove_old(KEPT, _ALL)

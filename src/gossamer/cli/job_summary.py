@@ -27,7 +27,7 @@ _WIDEST = 100
 
 _SHORTEST_BAR, _LONGEST_BAR = 8, 40
 
-FrequencyTable = Sequence[tuple[str, int]]
+Counts = Sequence[tuple[str, int]]
 
 
 async def show_summary(
@@ -131,7 +131,7 @@ def _wrapped(name: str, value: str, indent: int, room: int) -> str:
     return fill(value, room, initial_indent=name or " " * indent, subsequent_indent=" " * indent)
 
 
-def _section(title: str, counts: FrequencyTable, room: int, colour: str) -> list[Text]:
+def _section(title: str, counts: Counts, room: int, colour: str) -> list[Text]:
     if not counts:
         return []
     labels = min(max(cell_len(name) for name, _ in counts), room // 2)

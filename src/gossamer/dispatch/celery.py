@@ -41,7 +41,7 @@ log = get_logger(__name__)
 
 
 class OneLine(logging.Filter):
-    """For the loggers of the consumer: it hears of every try that failed, and of the one that did not."""
+    """A filter for the loggers of the consumer, which report each failed connection and the one that succeeds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ _GATHER = 0.03
 
 
 def make_app(broker: str, prefix: str, lanes: Collection[str]) -> Celery:
-    """Celery as we use it: no results, no remote control, nothing acknowledged before it is done."""
+    """Make a Celery app without results and remote control; tasks are acknowledged when they are done."""
     app = Celery("gossamer", broker=broker, set_as_current=False, fixups=[])
     app.conf.update(
         task_acks_late=True,
@@ -142,7 +142,7 @@ def _queue(prefix: str, lane: str) -> str:
 
 
 class CeleryDispatcher:
-    """For one event loop. It only sends, until `listen` is called."""
+    """A dispatcher for one event loop. It only sends, until `listen` is called."""
 
     def __init__(self, broker: str, prefix: str, lanes: Collection[str]) -> None:
         self._prefix = prefix
@@ -186,7 +186,7 @@ class CeleryDispatcher:
             self._outage.say("no connection yet")
 
     def want(self, wanted: bool) -> None:
-        """Take tasks again, or none until then; those that have come already are received all the same."""
+        """Take tasks from now on if `wanted`, otherwise pause; those that have arrived are received anyway."""
         consumer = self._worker.consumer if self._worker else None
         if consumer is None:
             return
@@ -238,7 +238,7 @@ class CeleryDispatcher:
     # Receiving
 
     def _slice(self, visit: str, lane: str) -> None:
-        """The task's body, in a thread of Celery's pool."""
+        """Run the task, in a thread of Celery's pool."""
         over: Future[bool] = Future()
         try:
             self._loop.call_soon_threadsafe(self._arrive, Nudge(UUID(visit), lane), over)

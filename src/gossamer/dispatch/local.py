@@ -7,7 +7,7 @@ from gossamer.dispatch.seam import Nudge
 
 
 class Inbox:
-    """In the order they came, each visit at most once: a second nudge adds nothing to the first."""
+    """Nudges in the order they came, each visit at most once: a second nudge adds nothing to the first."""
 
     def __init__(self, gather: float = 0.0) -> None:
         """`gather` is for how many seconds those that arrive one by one wait to be taken together."""

@@ -21,7 +21,7 @@ class Dispatcher(Protocol):
         ...
 
     async def receive(self, most: int) -> list[Nudge]:
-        """Between one and `most` nudges, as soon as there is one; an empty list once the dispatcher is closed.
+        """Return up to `most` nudges, as soon as there is one; an empty list once the dispatcher is closed.
 
         A nudge goes to one receiver. If that one dies or is cancelled while waiting, no other nudge is lost with it.
         """

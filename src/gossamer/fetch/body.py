@@ -37,7 +37,7 @@ class EndsEarly(Exception):
 
 
 class Inflater:
-    """One layer, fed chunk by chunk."""
+    """One layer of compression, fed chunk by chunk."""
 
     def __init__(self, coding: str) -> None:
         self._coding = coding
@@ -67,7 +67,7 @@ class Inflater:
 
 
 def inflaters_for(content_encoding: str) -> tuple[Inflater, ...]:
-    """The layers to undo, outermost first. A value that names no compression (`utf-8`, `none`) undoes nothing."""
+    """Return the layers to undo, outermost first. Values that name no compression (`utf-8`, `none`) are ignored."""
     codings = [coding.strip().lower().removeprefix("x-") for coding in content_encoding.split(",")]
     for coding in codings:
         if coding in _NOT_OURS:
@@ -144,7 +144,7 @@ async def read_body(arrived: Arrived, headers: Mapping[str, str], limit: BodyLim
 async def _collect(
     arrived: Arrived, layers: tuple[Inflater, ...], limit: BodyLimit, parts: list[bytes | memoryview], sink: Sink | None
 ) -> bool:
-    """Hand on the pieces of the body, or add them to `parts`; whether that was all of it."""
+    """Pass the pieces of the body on, or add them to `parts`; True if that was all of it."""
     room = limit.max_bytes
     async with arrived.stream() as stream:
         async for chunk in stream:

@@ -76,7 +76,7 @@ class DenyList:
         return ""
 
     def covers_any(self, addresses: tuple[Address, ...]) -> str:
-        """The entry that forbids one of the addresses a name leads to, or nothing."""
+        """Return the entry that forbids one of the addresses of a name, or ""."""
         if not self._entries.networks:
             return ""
         return next((entry for address in addresses if (entry := self._network_of(address))), "")
@@ -187,4 +187,4 @@ def _why(error: Exception) -> str:
 
 
 NOTHING = DenyList(None, SystemClock())
-"""The list of an operator who has none."""
+"""The empty list, for operators without one."""

@@ -73,7 +73,7 @@ class FetchError(Exception):
 
 
 class ProxyAway(FetchError):
-    """The operator's own proxy cannot be used for any site: nothing is wrong with this one."""
+    """The operator's own proxy cannot be used for any site; this site is not at fault."""
 
 
 class ProviderTrouble(FetchError):
@@ -104,7 +104,7 @@ class ProviderUnusable(ProviderTrouble):
 
 
 def translate(error: Exception, *, connect_timeout: timedelta, timeout: timedelta) -> FetchError:
-    """The FetchError for an exception of CLIENT_ERRORS, by the limits that held; to be raised `from` it."""
+    """Return the FetchError for an exception of CLIENT_ERRORS and the limits that held; raise it `from` that."""
     # The text begins with the address, where a site could write anything; what happened comes after.
     what = str(error).partition(", source: ")[2] or str(error).partition("source: ")[2]
     reason = next(reason for kind, text, reason in _TABLE if isinstance(error, kind) and text in what)
@@ -137,12 +137,12 @@ def _detail(reason: Reason, what: str) -> str:
 
 
 def spell_seconds(duration: timedelta) -> str:
-    """15 seconds as `15s`, half of one as `0.5s`."""
+    """Spell 15 seconds as `15s`, half a second as `0.5s`."""
     return f"{duration.total_seconds():.12g}s"
 
 
 def spell_size(number: int) -> str:
-    """10,000,000 bytes as `10 MB`."""
+    """Spell 10,000,000 bytes as `10 MB`."""
     for unit, size in (("MB", 1_000_000), ("KB", 1_000)):
         if number >= size:
             return f"{number / size:g} {unit}"

@@ -39,7 +39,7 @@ _PATTERN = re.compile(r"\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\
 
 @dataclass(frozen=True, slots=True)
 class ConnectRule:
-    """Names like `pattern` are answered by `address`, and on `port` if one was written."""
+    """A rule that names matching `pattern` are contacted at `address`, and on `port` if one was written."""
 
     pattern: str
     address: IPv4Address | IPv6Address
@@ -112,7 +112,7 @@ class Lookup(Protocol):
 
 
 class Clearance(NamedTuple):
-    """Leave to contact one host."""
+    """Permission to contact one host."""
 
     host: str  # of `send`, as the client will look it up
     addresses: tuple[Address, ...]  # checked; no other may be contacted
@@ -152,7 +152,7 @@ class _Parsed:
 
 @dataclass(slots=True)
 class _Place:
-    """A scheme, host and port whose spelling speaks for leave."""
+    """A scheme, host and port that may be contacted as far as their spelling shows."""
 
     name: str
     host: str  # as it is sent, and so are the next two
@@ -181,11 +181,11 @@ class Guard:
         self._places: dict[str, _Place] = {}
 
     def with_rules(self, rules: tuple[ConnectRule, ...]) -> "Guard":
-        """The same, but for where names are."""
+        """Return the same guard with other rules for where names are."""
         return Guard(self._lookup, rules=rules, allow=self._allow, never=self._never)
 
     async def admit(self, url: str) -> Clearance:
-        """Leave to send one request to `url`, valid for the addresses it names and for nothing else."""
+        """Return the clearance to send one request to `url`, valid only for the addresses that it names."""
         place, target = self._find(url)
         addresses = self._recall(place)
         return self._clear(place, target, await self._lookup.resolve(place.name) if addresses is None else addresses)

@@ -195,13 +195,13 @@ class HttpRung:
         self.runtime = runtime or Runtime(workers=1)
 
     def session(self, seed: int) -> "HttpSession":
-        """A way out for one visit; the seed decides which browser it is."""
+        """Open a session for one visit; the seed decides which browser it imitates."""
         return HttpSession(self, pick(seed))
 
 
 @asynccontextmanager
 async def open_direct(tools: Tools) -> AsyncIterator[MakeSession]:
-    """The opener of the rung: what its sessions share is there already."""
+    """Open the rung; what its sessions share exists already."""
     yield tools.direct.session
 
 
@@ -316,7 +316,7 @@ class HttpSession:
             return status, headers, await read_body(arrived, headers, limit, sink if status == 200 else None)
 
     def _way_for(self, clearance: Clearance) -> _Way:
-        """The client pinned to just these addresses: a new one when a later look-up has found others."""
+        """Return the client pinned to just these addresses: a new one if a later lookup has found others."""
         way = self._ways.get(clearance.host)
         if way is None or not way.fits(clearance):
             way = self._ways[clearance.host] = self._new_way(clearance)
@@ -369,7 +369,7 @@ def read_trust(ca_file: Path) -> CertStore:
 
 
 def _check_far_end(arrived: Arrived, status: int, way: _Way, outage: Outage) -> None:
-    """Throw away what does not come from the site: another machine's answer, or the proxy's own."""
+    """Raise for a response that does not come from the site: another machine's, or the proxy's own."""
     if not way.far:
         if status == _PROXY_WANTS_CREDENTIALS:
             outage.begin(REFUSED_CREDENTIALS)

@@ -7,7 +7,7 @@ _PER_VISIT = 5  # a connection to each of the four hosts a session keeps, and on
 
 
 def raise_open_files() -> int:
-    """Lift the soft limit on open files to the hard one; the limit now in force."""
+    """Raise the soft limit on open files to the hard one; returns the limit now in force."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == hard:
         return soft

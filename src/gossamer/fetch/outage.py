@@ -1,4 +1,4 @@
-"""Troubles of ours and not of any site: the operator's own proxy, or the network itself, cannot be used."""
+"""Outages on our side and not of any site: of the operator's own proxy, or of the network itself."""
 
 import math
 from collections import OrderedDict
@@ -32,7 +32,7 @@ class Outage:
         self._since = None
 
     def lasts(self) -> float:
-        """Seconds; 0 while there is none."""
+        """Return how long it has lasted, in seconds; 0 while there is none."""
         return 0.0 if self._since is None else self._clock.monotonic() - self._since
 
 
@@ -55,7 +55,7 @@ class Answers:
         self._by_host: OrderedDict[str, Answered] = OrderedDict()
 
     def note(self, clearance: Clearance, began: float) -> None:
-        """A request that was sent at `began` was answered by a site."""
+        """Note that a site answered a request sent at `began`."""
         self.began = max(self.began, began)
         # The pages of a site follow each other quickly, and to the second is exact enough.
         known = self._by_host.get(clearance.host)
@@ -67,6 +67,6 @@ class Answers:
             self._by_host.popitem(last=False)
 
     def recent(self) -> list[Clearance]:
-        """Hosts that answered within the last half hour, the latest first."""
+        """Return the hosts that answered within the last half hour, the latest first."""
         since = self._clock.monotonic() - _RECENT
         return [one.clearance for one in reversed(self._by_host.values()) if one.at >= since]

@@ -60,7 +60,7 @@ class Poster:
         return ""
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Heard:
-        """One POST, and what came back for it."""
+        """Send one POST and return what came back."""
         try:
             async with asyncio.timeout(self._timeout.total_seconds()):
                 return await self._exchange(await self._guard.admit(url), headers, body)

@@ -69,7 +69,7 @@ class _Lookup:
 
 
 class Resolver:
-    """One per process and event loop."""
+    """Name resolution with a cache. One per process and event loop."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Resolver:
         return answer.unwrap() if answer is not None and self._clock.monotonic() < answer.until else None
 
     async def resolve(self, host: str) -> tuple[Address, ...]:
-        """All addresses of a name, IPv4 first; FetchError with Trouble DNS if there are none."""
+        """Return all addresses of a name, IPv4 first; FetchError with Trouble DNS if there are none."""
         known = self.recall(host)
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""The seam every way of fetching has: what a visit holds while it asks for one page after another.
+"""The interface of every way of fetching: a session that a visit requests its pages with.
 
 A rung without a provider names a function here as its `opener`: called once per process, it opens what the sessions of
 all visits share, and gives what makes one session for a seed.
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from gossamer.fetch.http import HttpRung
 
 Accept = Callable[[int, Mapping[str, str]], bool]
-"""Asked once the status and the headers are there: is the body wanted?"""
+"""Called with the status and the headers, before the body: True if the body is wanted."""
 
 Sink = Callable[[bytes | memoryview], Awaitable[bool]]
-"""Takes a good answer's body piece by piece, so that nobody has to hold all of it. True: that is enough."""
+"""Takes a good answer's body piece by piece, so that it is never held whole. True: that is enough."""
 
 
 Before = Callable[[], Awaitable[None]]
-"""Awaited right before a request is sent, when all that it had to wait for is there. If it raises, nothing is sent."""
+"""Awaited right before a request is sent, after all waiting. If it raises, nothing is sent."""
 
 
 class Fetcher(Protocol):
-    """One visit's way out on one rung, with its own identity and cookies. Used by one event loop."""
+    """One visit's session on one rung, with its own identity and cookies. Used by one event loop."""
 
     async def fetch(
         self,

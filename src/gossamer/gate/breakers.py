@@ -38,7 +38,7 @@ class Breakers(Protocol):
 
 
 class NoBreakers:
-    """For who makes single calls and remembers nothing of them."""
+    """Circuit breakers that never open, for callers that make single calls and keep no state."""
 
     async def ask(self, name: str, rule: Rule) -> timedelta:
         return timedelta()

@@ -17,7 +17,7 @@ class _Slot:
     ends: list[tuple[float, str]] = field(default_factory=list)
 
     def drop_out(self, now: float) -> None:
-        """Without looking at those who stay: of requests in a minute there may be many thousands."""
+        """Remove expired holders without looking at the others, of which there may be many thousands."""
         while self.ends and self.ends[0][0] <= now:
             until, holder = heappop(self.ends)
             if self.held.get(holder) == until:
@@ -68,7 +68,7 @@ class _Light:
 
 
 class LocalGate:
-    """For one event loop, whose steps between two awaits are atomic by nature."""
+    """A Gate for one event loop, where the code between two awaits is atomic."""
 
     def __init__(self, clock: Clock, places: Places, *, remembered: int = 10_000) -> None:
         self._clock = clock
@@ -141,6 +141,6 @@ class LocalGate:
 
 
 def _rounded_up(seconds: float) -> timedelta:
-    """A timedelta counts whole microseconds; rounding down would open the light a little too early."""
+    """Convert seconds to a timedelta, rounded up: rounding down would open the light a little too early."""
     # What is left of a difference of floats, under a nanosecond, is no time.
     return timedelta(microseconds=math.ceil(seconds * 1e6 - 1e-3))

@@ -60,7 +60,7 @@ class RedisGate:
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[Self]:
-        """Connected, or known to be away and tried again and again, until the end."""
+        """Keep the connection, or keep trying to connect, until the block ends."""
         async with self._reach.kept():
             yield self
 

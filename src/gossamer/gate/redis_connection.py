@@ -62,7 +62,7 @@ def reason(error: BaseException) -> str:
 
 
 def said_in(info: bytes, name: str) -> str:
-    """One thing of all that the server says of itself."""
+    """Return one field of the server's INFO."""
     for line in info.decode().splitlines():
         label, _, value = line.partition(":")
         if label == name:
@@ -71,12 +71,12 @@ def said_in(info: bytes, name: str) -> str:
 
 
 class Wire:
-    """Sends what waits, reads as many answers, and looks again what waits."""
+    """A connection that sends all waiting commands at once, then reads as many answers."""
 
     def __init__(self, connection: AbstractConnection) -> None:
         self._connection = connection
         self.server = ""
-        """Which run of the server this is; another after it was started anew."""
+        """The id of the server's run; another one after a restart."""
         self._waiting: list[tuple[Command, asyncio.Future[Any]]] = []
         self._sent: list[tuple[Command, asyncio.Future[Any]]] = []
         self._wake = asyncio.Event()
@@ -106,7 +106,7 @@ class Wire:
         self.run_script(script, keys, *arguments).add_done_callback(_heard)
 
     async def run(self) -> None:
-        """Until the connection fails, or the server refuses anything but an unknown script."""
+        """Serve until the connection fails, or the server refuses anything but an unknown script."""
         failure: BaseException = ConnectionError("the connection was closed")
         try:
             while True:

@@ -100,11 +100,11 @@ class Reach:
         self._there_at = math.inf
         self._away_since = 0.0
         self.outage = ""
-        """Why Redis is away, in a few words; nothing while it is there."""
+        """The reason why Redis is away, in a few words; "" while it is available."""
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
-        """Reach it, or know that it is away, and go on trying until the end."""
+        """Connect, or find out that it is away, and keep trying until the end."""
         keeping = asyncio.create_task(self._keep(), name="redis")
         try:
             await self._decided.wait()
@@ -113,7 +113,7 @@ class Reach:
             await end(keeping)
 
     async def wire(self) -> Wire | None:
-        """The connection; None while Redis is away. Waits a moment where that is not known."""
+        """Return the connection; None while Redis is away. Waits a moment if that is not known yet."""
         if self._wire is None:
             await self._decided.wait()
         return self._wire
@@ -146,7 +146,7 @@ class Reach:
             self._decided.set()
 
     async def _serve(self) -> None:
-        """From connecting to the end of the connection; raises what ended it."""
+        """Connect and serve the connection until it ends; raises what ended it."""
         connection = make_connection(self._url, _CONNECT)
         try:
             async with asyncio.timeout(_CONNECT):
@@ -168,7 +168,7 @@ class Reach:
             await connection.disconnect(nowait=True)
 
     async def _greet(self, wire: Wire) -> None:
-        """Ask for all we shall need, so that a server which cannot be used is not taken for one that can."""
+        """Try every command that is needed, so that an unusable server is not taken for a usable one."""
         info, *_ = await asyncio.gather(
             wire.call("INFO", "server"), *(wire.call("SCRIPT", "LOAD", script.text) for script in self._scripts)
         )

@@ -42,7 +42,7 @@ class Fail:
 
 
 def next_step(page: Page, ladder: Ladder, trouble: Trouble, now: datetime, jitter: float) -> Retry | Climb | Fail:
-    """What to do with a page whose last attempt, already counted in `page.tries`, ended in `trouble`.
+    """Choose the next step for a page whose last attempt, already counted in `page.tries`, ended in `trouble`.
 
     `jitter` from 0 to 1 lengthens the back-off by up to `MOST_JITTER` of it.
     """
@@ -89,7 +89,7 @@ def _wait(
 
 
 def in_words(seconds: float) -> str:
-    """A long wait as a person would say it."""
+    """Spell a long wait for people."""
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         # Two of the larger unit say more than ninety of the smaller.
         if seconds >= 2 * length:

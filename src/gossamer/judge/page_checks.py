@@ -1,4 +1,4 @@
-"""Checks of a page that arrived with a good status but is not what it seems: blocked, hollow, a login, a placeholder.
+"""Checks of a page with a good status that may still be a block page, hollow, a login or a placeholder.
 
 A site's own login page, asked for by its address, is an ordinary page and no wall.
 
@@ -82,7 +82,7 @@ def find_hollow(doc: Document) -> Trouble | None:
 
 
 def _has_code(doc: Document) -> bool:
-    """Scripts that run; data in a script's clothes (JSON-LD) fills no page."""
+    """Return True if the page has scripts that run; data in `<script>` elements (JSON-LD) fills no page."""
     return any((each.attr("type") or "").strip().lower() in _CODE_TYPES for each in doc.tree.find_all("script"))
 
 
@@ -145,7 +145,7 @@ _AMBIGUOUS = frozenset({"identification"})
 
 
 def find_login(doc: Document) -> Trouble | None:
-    """A password field where the page should be: after a redirect to a login, or with nothing else to read."""
+    """Return the trouble of a password field in place of the page: after a redirect, or with little other text."""
     if doc.url == doc.requested and len(doc.text) > _SHORT:
         return None  # neither sent elsewhere nor without anything else to read
     # Asked of the bytes first: cheaper than the tree, and no for nearly every page.

@@ -1,4 +1,4 @@
-"""Pages that stand where a site should be: parking services, hosts, servers, maintenance.
+"""Placeholder pages in place of a site: of parking services, hosts, servers, maintenance.
 
 They are told by their titles, which nobody writes over an article, and only where there is little else on the page.
 """

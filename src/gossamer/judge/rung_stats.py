@@ -1,4 +1,4 @@
-"""Which rung a page begins with, from what earlier tries have shown of each rung on its domain."""
+"""Choice of the rung that a page begins with, from earlier tries of each rung on its domain."""
 
 from collections.abc import Mapping
 
@@ -43,7 +43,7 @@ def has_failed(attempt: Attempt) -> bool | None:
 
 
 def begin_with(ladder: Ladder, known: Mapping[str, Experience]) -> Rung:
-    """The cheapest rung that works here, if all below it are known not to; else the first.
+    """Return the cheapest rung that works here, if all below it are known not to; else the first.
 
     A free rung that works now and then is still tried first: it costs nothing.
     """
@@ -59,5 +59,5 @@ def begin_with(ladder: Ladder, known: Mapping[str, Experience]) -> Rung:
 
 
 def is_probe(key: bytes) -> bool:
-    """By the page's key, so that a resumed walk decides the same."""
+    """Decide by the page's key, so that a resumed crawl decides the same."""
     return key[-1] % _PROBES == 0

@@ -1,4 +1,4 @@
-"""The words of a page as the checks compare them: parts of its title, its main headings, its prose."""
+"""Normalised words of a page for the checks: parts of its title, its main headings, its prose."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def plain(text: str) -> str:
 
 
 def words_of(text: str) -> str:
-    """Lower case and without any punctuation but apostrophes, of which there is one kind."""
+    """Return the text in lower case, without punctuation except apostrophes, which are made alike."""
     spelled = text.lower()
     if not spelled.isascii():
         for mark, plain_one in _BEYOND_ASCII.items():

@@ -53,7 +53,7 @@ class Log:
 
     def _write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
         if self._logger.isEnabledFor(level):
-            from gossamer.logging.pipeline import write
+            from gossamer.logging.pipeline import write  # heavy, and most commands never log
 
             write(self._logger, level, event, {**_process, **_context.get(), **self._fields, **fields})
 
@@ -124,7 +124,7 @@ class _LateFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         if self._inner is None:
-            from gossamer.logging.pipeline import formatter
+            from gossamer.logging.pipeline import formatter  # heavy, and most commands never log
 
             self._inner = formatter(self._shape)
         return self._inner.format(record)

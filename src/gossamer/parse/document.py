@@ -241,7 +241,7 @@ def _read_json(response: Response) -> Any:
 
 
 def _storable(value: Any) -> Any:
-    """Without the characters that databases do not keep."""
+    """Return the value without characters that databases cannot store."""
     match value:
         case str():
             return value.replace("\0", "").encode("utf-8", "ignore").decode()

@@ -1,4 +1,4 @@
-"""Parts of a page that are asked about by themselves: its headings, its furniture, single elements.
+"""Parts of a page that are read separately: its headings, menus and footers, single elements.
 
 The tree of the whole page is never changed here. What a part says is read from a small page made of the parts alone, so
 the rules of what a visitor can see are those of `visible_text` and no others.

@@ -100,7 +100,7 @@ class Draft:
 
 @lru_cache(maxsize=256)
 def name_of(tag: str) -> tuple[str, str]:
-    """Prefix and local name, in lower case."""
+    """Split a tag name into prefix and local name, in lower case."""
     name = (tag.split(None, 1) or [""])[0].partition("/")[0].lower()
     prefix, _, local = name.rpartition(":")
     return prefix, local
@@ -123,7 +123,7 @@ def _character(reference: re.Match[str]) -> str:
 
 
 def number_of(text: str | None) -> float | None:
-    """A priority, if it is one."""
+    """Return a priority; None if the text is not a valid one."""
     try:
         value = float((text or "").replace(",", "."))
     except ValueError:
@@ -177,7 +177,7 @@ _PLAIN_ENTRY = re.compile(
 
 
 class SitemapMarkup:
-    """Markup in, entries out. `kind` is known once a root was met."""
+    """Reads XML markup and returns its entries. `kind` is known once a root element was read."""
 
     def __init__(self) -> None:
         self.kind = Kind.UNKNOWN
@@ -371,7 +371,7 @@ class SitemapReader:
         return found
 
     def finish(self) -> Sequence[Entry]:
-        """The rest."""
+        """Return the remaining entries."""
         found = [entry for piece in self._unpacker.finish() for entry in self._read(piece)]
         if self._decoder is None:
             found += self._begin()

@@ -369,7 +369,8 @@ class Recipe:
 
     def read(self, given: Mapping[str, Any]) -> "BaseModel":
         """The parameters of a job; a UserError names the option that is wrong."""
-        from pydantic import ValidationError  # commands that show help start without it
+        # Both load pydantic, and commands that show help start without it.
+        from pydantic import ValidationError
 
         from gossamer.model.fields import sentence_of
 

@@ -37,7 +37,7 @@ _FILES_AT_ONCE = 20  # pages of one read: each may be as large as a page can be
 
 
 def kind_of(recipe: str) -> str:
-    """The kind of the records of its pages; nothing for a recipe this program does not know."""
+    """Return the kind of a recipe's page records; "" for a recipe this program does not know."""
     known = RECIPES.get(recipe)
     return known.kinds[0].name if known else ""
 
@@ -48,7 +48,7 @@ async def read_result(database: Database, job_id: UUID, kind: str, url: str) -> 
 
 
 async def read_results(database: Database, job_id: UUID, kind: str, urls: Sequence[str]) -> list[ScrapedPage]:
-    """In the order of the addresses, without those the job was not given."""
+    """Return results in the order of the addresses; addresses that the job was not given are left out."""
     spelled = [url for url in map(normalise, urls) if url]
     found: list[ScrapedPage] = []
     for start in range(0, len(spelled), _AT_ONCE):
@@ -57,12 +57,12 @@ async def read_results(database: Database, job_id: UUID, kind: str, urls: Sequen
 
 
 async def results_after(database: Database, job_id: UUID, kind: str, after: str = "", limit: int = 100) -> Listing:
-    """Up to so many results after a place in the job, in an order of their own that never changes."""
+    """Return up to `limit` results after a cursor, in a fixed order."""
     return await database.read(given_pages.after, job_id, kind, after, limit)
 
 
 async def failed_after(database: Database, job_id: UUID, after: str = "", limit: int = 100) -> Listing:
-    """The same of those that could not be had."""
+    """Return up to `limit` failed pages after a cursor, in a fixed order."""
     return await database.read(given_pages.failed_after, job_id, after, limit)
 
 

@@ -26,13 +26,13 @@ def nouns_of(recipe: str) -> Nouns:
 
 
 def is_listed(recipe: str) -> bool:
-    """Whether its jobs are given sites or pages, and not only parameters."""
+    """Return True if the recipe's jobs are given sites or pages, and not only parameters."""
     known = RECIPES.get(recipe)
     return known is None or known.given is not Given.NOTHING
 
 
 def made_by(command: str) -> Recipe:
-    """The recipe of the jobs that a command makes."""
+    """Return the recipe of the jobs that a command creates."""
     return next(recipe for recipe in RECIPES.values() if recipe.command.name == command)
 
 

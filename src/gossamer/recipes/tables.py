@@ -110,7 +110,7 @@ def _some_pages(tx: Tx, asked: TableQuery, after: bytes) -> tuple[list[Line], by
 
 
 def _page(page: Any) -> tuple[Any, ...]:
-    """With all columns."""
+    """Return the line of a page with all columns."""
     _, url, state, reason, detail, status, attempts, depth, found_on, size, settled_at = page
     rungs = [attempt[0] for attempt in attempts if attempt[0] != ASKED_AGAIN]
     return (

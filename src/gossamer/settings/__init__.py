@@ -73,7 +73,7 @@ class Settings(
         raise problem
 
     def plain(self, name: str) -> Any:
-        """The value of a setting, a secret as text: for those that only the table of rungs names."""
+        """Return the value of a setting, a secret as text: for settings that only the table of rungs names."""
         value = getattr(self, name)
         return value.get_secret_value() if isinstance(value, SecretStr) else value
 
@@ -129,7 +129,7 @@ def read_settings() -> tuple[Settings, list[str]]:
 
 def not_a_setting(name: str) -> str:
     """Describe a name that `read_settings` does not recognise, with the setting that may have been meant."""
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # only needed for a mistyped name
 
     given, _, where = name.partition(" in ")
     near = get_close_matches(given.removeprefix(PREFIX).lower(), Settings.model_fields, 1, 0.75)
@@ -142,6 +142,6 @@ def _bare(variable: str) -> str:
 
 
 def idle_variables(settings: Settings) -> list[str]:
-    """A sentence for each name that is set and does nothing here."""
+    """Return a sentence for each name that is set but has no effect here."""
     idle = idle_names(settings.database_url)
     return [f"{name} has no effect: {why}." for name, why in idle.items() if os.environ.get(name)]

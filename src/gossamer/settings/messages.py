@@ -27,7 +27,7 @@ Elsewhere they are most likely another program's, left in a shell: a home's own 
 
 
 def idle_names(database: object) -> Mapping[str, str]:
-    """Names that do nothing with this database, and why."""
+    """Return the names that have no effect with this database, and why."""
     if _is_server(database):
         return WITHOUT_EFFECT
     why = "without a database server it is taken for another program's; use"
@@ -52,7 +52,7 @@ def _is_server(database: object) -> bool:
 
 
 def secret_names(fields: Mapping[str, FieldInfo]) -> list[str]:
-    """Never shown, not even when they are wrong; what GOSSAMER_SECRETS_FILE may hold."""
+    """Return the names of secret settings: never shown, not even when wrong; allowed in GOSSAMER_SECRETS_FILE."""
     return sorted(name for name, field in fields.items() if _is_secret(field.annotation))
 
 
@@ -71,7 +71,7 @@ def wrong_value(error: ValidationError, given: Mapping[str, Any], fields: Mappin
 
 
 def _own_names(fields: Mapping[str, FieldInfo]) -> dict[str, str]:
-    """Which setting a variable with a name of its own is."""
+    """Return the setting for each variable that has a name of its own."""
     return {
         str(variable): name
         for name, field in fields.items()
@@ -83,7 +83,7 @@ def _own_names(fields: Mapping[str, FieldInfo]) -> dict[str, str]:
 def _origin(
     name: str, given: Mapping[str, Any], own_names: Mapping[str, str], secrets: Collection[str]
 ) -> tuple[str, object]:
-    """The name and the value as the person wrote them, which is what they will look for."""
+    """Return the name and the value as the person wrote them, so that they can be found."""
     if name in given:
         return name, given[name]
     left_out = passed_over(given, secret_values(secrets))

@@ -16,7 +16,7 @@ _added: dict[str, RungSetting] = {}
 
 
 def add_rung_settings(shape: type[BaseModel]) -> None:
-    """Give the settings what rungs need that have been added since. Raises UserError where a name is taken."""
+    """Add the settings of rungs that were added since the last call. Raises UserError if a name is taken."""
     fields = shape.model_fields
     new = [one for one in all_settings() if _added.get(one.name) != one]
     if not new:

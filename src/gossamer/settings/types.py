@@ -1,5 +1,6 @@
 """Types of settings: how durations, networks, addresses and the like are spelled, and what is refused."""
 
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -50,8 +51,6 @@ def parse_duration(value: object) -> object:
 def _listed(value: object) -> list[str]:
     """A comma-separated text, a JSON list or a TOML array as a list of trimmed, non-empty texts."""
     if isinstance(value, str) and _JSON_LIST.match(value):
-        import json
-
         value = json.loads(value)  # what it raises is a ValueError
     parts: Iterable[object] = value if isinstance(value, list | tuple) else str(value).split(",")
     return [text for part in parts if (text := str(part).strip())]
@@ -111,7 +110,7 @@ def a_broker(value: object) -> object:
 
 
 def a_key(value: object) -> object:
-    """It goes into a header, where anything but plain characters would do harm."""
+    """Validate a key, which goes into a header: only plain characters are allowed."""
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     if not isinstance(text, str) or _KEY.fullmatch(text) is None:
         raise ValueError("not a key")
@@ -127,7 +126,7 @@ def a_proxy(value: object) -> object:
 
 
 def a_storage(value: object) -> object:
-    """A bucket alone is one of S3's."""
+    """Validate the URL of a bucket; a bare name is a bucket of S3."""
     text = f"s3://{value}" if isinstance(value, str) and _BUCKET.fullmatch(value) else value
     if not isinstance(text, str) or _STORAGE.fullmatch(text) is None:
         raise ValueError("not the address of a storage")

@@ -74,7 +74,7 @@ class Dialer:
         return await self._to_upstream(self._upstream)
 
     async def tunnel(self, clearance: Clearance, port: int) -> Connection:
-        """A connection at whose other end is the site."""
+        """Open a connection with the site at its other end."""
         upstream = None if clearance.by_rule else self._upstream
         if upstream is None:
             return await _to_one_of(clearance.addresses, port)

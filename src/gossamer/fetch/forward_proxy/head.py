@@ -29,7 +29,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class BadHead(Exception):
-    """Not a head that can be handed on."""
+    """A head that cannot be passed on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Head:
 
     @property
     def length(self) -> int | None:
-        """Of the body, where it says so. Two lengths are none."""
+        """The length of the body, if the head states one. Two lengths count as none."""
         said = set(self.all("content-length"))
         if not said:
             return None
@@ -72,7 +72,7 @@ class RequestHead(Head):
 
     @property
     def credentials(self) -> tuple[str, str]:
-        """Name and password; empty where none are given that can be read."""
+        """Name and password; empty if none are given that can be read."""
         for value in self.all("proxy-authorization"):
             scheme, _, coded = value.partition(" ")
             if scheme.lower() != "basic":
@@ -85,7 +85,7 @@ class RequestHead(Head):
         return "", ""
 
     def onward(self, target: str, authority: str, *extra: tuple[str, str]) -> bytes:
-        """The request as the next machine is to see it, one on its connection."""
+        """Return the request as the next machine sees it, the only one on its connection."""
         kept = self.kept(_NOT_ASKED)
         return _written(
             f"{self.method} {target} HTTP/1.1", (("Host", authority), *kept, *extra, ("Connection", "close"))

@@ -53,12 +53,12 @@ class ProxyLimits:
 
 
 class NoMore(Exception):
-    """A way has carried all that it may."""
+    """A permit has used up its traffic."""
 
 
 @dataclass(slots=True, eq=False)
 class Permit:
-    """One browser's leave to use the proxy, until it is closed. It says nothing of its password."""
+    """One browser's permit to use the proxy, until it is closed. Its repr does not show the password."""
 
     url: str  # of the proxy, as the browser reaches it
     mark: str = field(repr=False)  # what a page of the proxy's own has in it, and no other page can know
@@ -76,14 +76,14 @@ class Permit:
             raise NoMore
 
     def note(self, host: str, trouble: Trouble) -> bool:
-        """Remember why a host could not be had; whether that is new, and worth a line somewhere."""
+        """Remember why a host could not be reached; True if that is new and worth a log line."""
         is_new = host not in self._troubles and len(self._troubles) < _REMEMBERED
         if is_new:
             self._troubles[host] = trouble
         return is_new
 
     def forget(self) -> None:
-        """Before the next page: what is noted from now on is about it."""
+        """Begin the next page: what is noted from now on is about it."""
         self._troubles.clear()
 
     def trouble_with(self, host: str) -> Trouble | None:
@@ -103,7 +103,7 @@ class Permit:
         return self.trouble_with(found[1] if found else "") or Trouble(Reason.UNREACHABLE)
 
     def close(self) -> None:
-        """Nothing goes out on it any more, and what is on its way is cut off. Safe to call twice."""
+        """Revoke the permit and cut its open connections. Safe to call twice."""
         self._closed(self)
         for task in self.tasks:
             task.cancel()
@@ -122,7 +122,7 @@ class Flow:
         self._moved = self._clock()
 
     async def pour(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, size: int | None = None) -> None:
-        """From one end to the other, until it ends or `size` bytes have passed. Raises NoMore at the way's limit."""
+        """Copy from one end to the other until it ends or `size` bytes have passed. Raises NoMore at the limit."""
         left = size
         while left is None or left > 0:
             chunk = await reader.read(_CHUNK if left is None else min(_CHUNK, left))
@@ -135,7 +135,7 @@ class Flow:
             await writer.drain()
 
     async def rest(self) -> None:
-        """Until nothing has moved for too long."""
+        """Wait until nothing has moved for too long."""
         left = self._idle
         while left > 0:
             await asyncio.sleep(left)
@@ -143,7 +143,7 @@ class Flow:
 
 
 async def first_of(*ways: Coroutine[Any, Any, None]) -> None:
-    """Until one of them has ended; the others are broken off. What it raises is raised."""
+    """Wait until one of them has ended, and cancel the others. Its error is raised."""
     tasks = [asyncio.ensure_future(way) for way in ways]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -185,7 +185,7 @@ class _Answer(Exception):
 
 
 class ForwardProxy:
-    """One per process and event loop; listens while its block is open."""
+    """The forward proxy. One per process and event loop; listens while its block is open."""
 
     def __init__(
         self,
@@ -226,7 +226,7 @@ class ForwardProxy:
         await self._server.wait_closed()
 
     def open_way(self) -> Permit:
-        """A new browser's leave to use the proxy."""
+        """Issue a permit for a new browser."""
         way = Permit(self.url, self._mark, self._limits, _closed=self._forget)
         self._ways[way.name] = way
         return way
@@ -329,7 +329,7 @@ class ForwardProxy:
             await first_of(flow.pour(far.reader, near.writer, length), flow.rest())
 
     async def _open(self, way: Permit, url: str, *, is_tunnel: bool) -> tuple[Clearance, Connection]:
-        """The guard's leave and a connection by it; a refusal is an answer, and is remembered."""
+        """Have the destination checked by the guard and connect; a refusal becomes an answer, and is remembered."""
         host = _host_in(url)
         limit = self._limits.connect
         try:

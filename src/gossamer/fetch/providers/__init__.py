@@ -10,5 +10,5 @@ __all__ = ["OwnKey", "ProviderAccess", "ProviderAccount", "Providers", "Unread",
 
 
 def open_provider(rung: str, desk: Providers, guard: Guard, *, session: int | None = None) -> Fetcher:
-    """One visit's way out on a rung of `model/rungs.py`. Raises UserError where the provider is not set up here."""
+    """Open a visit's session on a rung of `model/rungs.py`. Raises UserError if the provider is not set up here."""
     return desk.session(rung, guard, session)

@@ -19,7 +19,7 @@ from gossamer.model.trouble import Reason, Trouble
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request to the provider's own server. It holds the key, so that it says nothing of itself."""
+    """A request to the provider's own server. It holds the key, so its repr shows nothing."""
 
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -61,13 +61,13 @@ class ProviderApi(Protocol):
     """One provider on one rung, for one visit."""
 
     name: str
-    """In settings, bills and breakers."""
+    """The provider's name in settings, bills and circuit breakers."""
 
     title: str
-    """As its makers write it: what people read."""
+    """The provider's name as its makers write it, for people."""
 
     wraps: bool
-    """Whether the page comes inside a document, of which nothing is known before all of it is read."""
+    """True if the page comes inside a document that has to be read whole before anything is known of it."""
 
     def ask(self, url: str, timeout: timedelta) -> Call:
         """Return the call for one page, which is given up after `timeout`.
@@ -105,17 +105,17 @@ Opener: TypeAlias = Callable[[Wish], ProviderApi]
 
 @runtime_checkable
 class Checked(Protocol):
-    """A server that says quickly whether it is there: worth asking, where a call for a page takes a minute."""
+    """A server with a quick health check: worth asking, where a call for a page takes a minute."""
 
     def ask_health(self) -> Call: ...
 
 
 @runtime_checkable
 class Books(Protocol):
-    """A provider that says how much is left, and how many calls may run at once."""
+    """A provider that reports its remaining credits, and how many calls may run concurrently."""
 
     most: int | None
-    """Credits at which it is told to stop. It refuses what is dearer in the words in which it refuses everything."""
+    """Credits per call at which the provider is told to stop. It refuses dearer calls as it refuses all others."""
 
     def ask_account(self) -> tuple[Call, ...]: ...
 
@@ -148,12 +148,12 @@ def whole(value: object) -> int | None:
 
 
 def count_of(value: object) -> int | None:
-    """Credits of a whole plan, which go into the millions."""
+    """Return the credits of a whole plan, which go into the millions."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def status_in(headers: Mapping[str, str], name: str, otherwise: int) -> int:
-    """A status the provider passes on, or `otherwise` where it is garbled."""
+    """Return a status that the provider passes on, or `otherwise` if it is garbled."""
     text = headers.get(name, "").strip()
     return int(text) if text.isascii() and text.isdigit() and 100 <= int(text[:4]) <= 999 else otherwise
 
@@ -163,7 +163,7 @@ def of_the_page(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def document_in(body: bytes) -> dict[str, Any] | None:
-    """A JSON object, or None."""
+    """Return a JSON object, or None if it is not one."""
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -174,7 +174,7 @@ def document_in(body: bytes) -> dict[str, Any] | None:
 def failed(
     name: str, title: str, reason: Reason, head: Head | None = None, credits: int | None = 0, why: str = ""
 ) -> ProviderTrouble:
-    """The provider's own failure, to be raised. Its words are left out: they may repeat what we sent."""
+    """Return the error of a failed provider. The provider's words are left out: they may repeat what we sent."""
     said = why or (f"HTTP {head.status}" if head else "")
     trouble = Trouble(
         reason,

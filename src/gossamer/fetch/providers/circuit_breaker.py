@@ -36,7 +36,7 @@ log = get_logger(__name__)
 
 
 class ProviderBreaker:
-    """That of one provider."""
+    """The circuit breaker of one provider."""
 
     def __init__(self, breakers: Breakers, provider: str, rule: Rule, clock: Clock, believed: timedelta) -> None:
         """`believed`: after so long in doubt it is, where it says that it could not fetch a page."""
@@ -96,7 +96,7 @@ class ProviderBreaker:
         return ProviderUnusable(self._provider, error.trouble, error.credits, standing.wait or _AGAIN, heard=True)
 
     async def _is_believed(self) -> bool:
-        """It has been in doubt for so long that what it says of pages must be about them."""
+        """Return True if the provider has been in doubt so long that its errors must be about the pages."""
         try:
             standing = await self._breakers.look(self._name)
         except GossamerError as error:

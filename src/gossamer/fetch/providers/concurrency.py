@@ -25,11 +25,11 @@ log = get_logger(__name__)
 
 
 class NoFreeSlot(Exception):
-    """None came free in time."""
+    """No slot came free in time."""
 
 
 class CallSlots:
-    """Those of one provider, as one process sees them."""
+    """The slots of one provider, as one process sees them."""
 
     def __init__(self, places: Places, place: str, holder: str, limit: int) -> None:
         self._places = places
@@ -47,7 +47,7 @@ class CallSlots:
 
     @asynccontextmanager
     async def one(self, longest: timedelta, patience: timedelta) -> AsyncIterator[None]:
-        """A seat for a call of at most `longest`. Raises NoSeat when none comes free for `patience`."""
+        """Take a slot for a call of at most `longest`. Raises NoSeat when none comes free for `patience`."""
         holder = f"{self._holder}:{next(self._numbers)}"
         try:
             async with asyncio.timeout(patience.total_seconds()):
@@ -84,7 +84,7 @@ class CallSlots:
             raise
 
     def _call_next(self) -> None:
-        """Hand free seats to those who wait, in their order; they are taken from then on."""
+        """Give free slots to the waiting callers, in their order; the slots are taken from then on."""
         while self._queue and self.taken < self.limit:
             turn = self._queue.popleft()
             if not turn.done():

@@ -50,7 +50,7 @@ class OwnKey:
 
 
 class Providers:
-    """One per process and event loop."""
+    """The providers of a process. One per process and event loop."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Providers:
 
     @property
     def rungs(self) -> tuple[str, ...]:
-        """Those that can be used here, cheapest first within a provider."""
+        """Return the rungs that can be used here, cheapest first within a provider."""
         return tuple(name for name, rung in RUNGS.items() if rung.provider and not self._missing(rung.provider))
 
     def session(
@@ -111,7 +111,7 @@ class Providers:
         return line.fuse.resting() if line else None
 
     def forget(self, known: Collection[str]) -> None:
-        """Hang up the lines of those who had a key of their own and are not among the `known` any more."""
+        """Drop the clients of jobs with a key of their own that are not among the `known` jobs any more."""
         gone = [name for name in self._lines if (whose := job_of_key(name)) and whose not in known]
         for name in gone:
             del self._lines[name]
@@ -122,12 +122,12 @@ class Providers:
         return await self._line(provider).account(books) if books else None
 
     async def read_books(self, provider: str) -> ProviderAccount | None:
-        """The same; None where it has none. Raises Unread where they cannot be read."""
+        """Read the usage of the provider account; None if there is none. Raises Unread if it cannot be read."""
         books = self._books(provider)
         return await self._line(provider).read_books(books) if books else None
 
     def _books(self, provider: str) -> ProviderApi | None:
-        """Asked on its first rung. A browser has no account, and needs a way out."""
+        """Return the provider on its first rung, to ask for its account; None for a browser, which has none."""
         rung = next(name for name in RUNGS if provider_of(name) == provider)
         access, row = self._access_to(rung), providers()[provider]
         return None if row.is_browser else _make(row, Wish(rung, access.key, access.url, worst=access.worst.get(rung)))
@@ -146,7 +146,7 @@ class Providers:
         return self._access.get(row.name, ProviderAccess())
 
     def _missing(self, row: Provider) -> str:
-        """The setting without which it cannot be used."""
+        """Return the setting without which the provider cannot be used."""
         access = self._access.get(row.name, ProviderAccess())
         given = ((row.key, access.key), (row.address, access.url))
         return next((one.variable for one, value in given if one and one.is_required and not value), "")
@@ -182,5 +182,5 @@ def _make(row: Provider, wish: Wish) -> ProviderApi:
 
 
 def _line_name(provider: str, own: OwnKey | None) -> str:
-    """As its seats and its breaker are called, and as the provider is in what these say."""
+    """Return the name of the provider's slots and circuit breaker, and of the provider in their messages."""
     return f"{provider}:{own.whose}" if own else provider

@@ -50,7 +50,7 @@ class Unread(Exception):
 
 
 class ProviderClient:
-    """Opened with the first call."""
+    """The shared client of one provider; opened with the first call."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class ProviderClient:
             self._heard = self._clock.monotonic()
 
     async def too_many(self, provider: ProviderApi) -> None:
-        """The provider refused a call because others were running."""
+        """Note that the provider refused a call because others were running."""
         running, before = self.seats.taken, self.seats.limit
         await self._ask(provider)
         if self.seats.limit >= before:
@@ -139,7 +139,7 @@ class ProviderClient:
             return None
 
     async def read_books(self, provider: ProviderApi) -> ProviderAccount | None:
-        """The same; None if there are none. Raises Unread."""
+        """Read the usage of the account; None if the provider reports none. Raises Unread."""
         if not isinstance(provider, Books):
             return None
         try:

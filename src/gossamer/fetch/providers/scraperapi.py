@@ -61,7 +61,7 @@ class ScraperApi:
     wraps = False
 
     def __init__(self, rung: str, key: str, url: str = "", session: int | None = None, most: int | None = None) -> None:
-        """A call that would cost more than `most` credits is refused by them, for nothing."""
+        """`most`: calls that would cost more credits are refused by the provider, free of charge."""
         self._way = WAYS[rung]
         self.most = most
         self._url = (url or SCRAPERAPI.url).rstrip("/")

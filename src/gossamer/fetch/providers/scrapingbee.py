@@ -128,7 +128,7 @@ class ScrapingBee:
 
 
 def _sites_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Those of the site come with a prefix; the type of the page comes without one too."""
+    """Return the site's headers, which come with a prefix; the type of the page also comes without one."""
     passed = {
         name.removeprefix(_PREFIX): value
         for name, value in headers.items()

@@ -118,7 +118,7 @@ class ProviderSession:
     async def _watched(
         self, url: str, timeout: timedelta, limit: BodyLimit, accept: Accept | None, sink: Sink | None
     ) -> tuple[Told, bytes]:
-        """The call, and what it says of the provider."""
+        """Make the call, and report what it shows about the provider."""
         fuse = self._line.fuse
         try:
             brought = await self._exchange(url, timeout, limit, accept, sink)
@@ -228,7 +228,7 @@ class ProviderSession:
 
 
 async def _unwrapped(told: Told, limit: BodyLimit, accept: Accept | None, sink: Sink | None) -> bytes:
-    """The page out of its document, under the limits that hold for pages."""
+    """Take the page out of its document, under the limits that hold for pages."""
     body = told.body or b""
     if accept is not None and not accept(told.status, told.headers):
         return b""

@@ -103,7 +103,7 @@ _MOST_NAMED = 10  # keywords
 
 
 def _keyword(job: Job, text: str) -> str:
-    """As the job spells it."""
+    """Return the keyword as the job spells it."""
     known: list[str] = list(job.params.get("keywords") or [])
     same = [keyword for keyword in known if keyword.casefold() == " ".join(text.split()).casefold()]
     if not same:

@@ -56,7 +56,7 @@ _DOMAINS = 200  # asked about in one read
 
 
 class _Kept(NamedTuple):
-    """A domain that is done with; they are ranked as they compare."""
+    """A finished domain; domains are ranked by comparison."""
 
     missing: int  # to the best score there could be
     unlinked: int
@@ -100,7 +100,7 @@ class Ranking:
             del self._waiting[:_DOMAINS]
 
     async def close(self) -> None:
-        """All matches are in."""
+        """Finish: all matches were added."""
         self._turn("")
         for start in range(0, len(self._waiting), _DOMAINS):
             await self._finish(self._waiting[start : start + _DOMAINS])
@@ -108,12 +108,12 @@ class Ranking:
         self._kept.sort()
 
     def best(self, most: int, columns: Sequence[Column] = COLUMNS) -> list[Line]:
-        """The first domains."""
+        """Return the first domains by rank."""
         places = [COLUMNS.index(column) for column in columns]
         return [_picked(rank, kept, places) for rank, kept in enumerate(self._kept[:most], 1)]
 
     async def lines(self, columns: Sequence[Column] = COLUMNS) -> Lines:
-        """All domains by rank."""
+        """Return all domains by rank."""
         places = [COLUMNS.index(column) for column in columns]
         for start in range(0, len(self._kept), AT_ONCE):
             some = self._kept[start : start + AT_ONCE]
@@ -190,7 +190,7 @@ def _picked(rank: int, kept: _Kept, places: Sequence[int]) -> Line:
 
 
 async def ranking_of(database: Database, asked: TableQuery) -> Ranking:
-    """All matches of a job read and ranked."""
+    """Read all matches of a job and rank its domains."""
     ranking = Ranking(database, asked.job, asked.since, asked.only)
     async for some in matches.lines(database, replace(asked, columns=EVIDENCE, only="", order=())):
         await ranking.take(some)
@@ -207,5 +207,5 @@ async def lines(database: Database, asked: TableQuery) -> Lines:
 
 
 async def count(database: Database, asked: TableQuery) -> int:
-    """At most."""
+    """Return the largest possible number of lines."""
     return (await database.read(counters.progress, asked.job.id)).sites_total

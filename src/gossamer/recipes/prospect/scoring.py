@@ -61,7 +61,7 @@ class Points:
 
     @property
     def total(self) -> int:
-        """Never below nothing."""
+        """The sum of the parts, at least zero."""
         parts = (self.unlinked, self.keywords, self.pages, self.freshness, self.outbound, self.nofollow, self.errors)
         return max(0, sum(parts))
 
@@ -120,7 +120,7 @@ _LONGEST = 200  # keywords are named up to so many characters
 
 
 class Evidence:
-    """One domain."""
+    """A collector of the findings on one domain."""
 
     def __init__(self, domain: str) -> None:
         self.domain = domain
@@ -182,7 +182,7 @@ class Evidence:
         return f"{joined}; and {more} more" if more else joined
 
     def _turn(self) -> None:
-        """All matches of a page are known."""
+        """Finish the current page."""
         page = self._page
         if not page.url:
             return
@@ -201,7 +201,7 @@ class Evidence:
 
 
 class _Page:
-    """The page whose matches are coming in."""
+    """The page whose matches are being added."""
 
     __slots__ = ("dated", "followed", "in_text", "is_open", "links", "open_in_text", "read_at", "url", "verdicts")
 

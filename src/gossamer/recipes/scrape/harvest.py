@@ -60,7 +60,7 @@ class BoundScrape(Bound):
         return self._rules
 
     def accept(self, page: Page, doc: Document) -> Trouble | None:
-        """A page without what it must have may have it where its scripts run."""
+        """Refuse a page without a required field or screenshot, so that a stronger rung may be tried."""
         if any(rule.required for rule in self._rules.values()):
             lacking = missing(self._rules, self._fields(doc))
             if lacking:

@@ -19,7 +19,7 @@ _AT_ONCE = 200  # results of one read: each may be a whole page
 
 
 async def lines(database: Database, asked: TableQuery) -> Lines:
-    """The addresses of a site together, in the order of nothing people know, but always the same."""
+    """Yield the lines, the addresses of a site together, in an arbitrary but fixed order."""
     place = ""
     while True:
         listing = await database.read(given_pages.after, asked.job.id, PAGE.name, place, _AT_ONCE)
