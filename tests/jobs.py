@@ -50,7 +50,7 @@ def tokens(ids: Iterable[UUID]) -> dict[UUID, UUID]:
 
 
 # The columns of a match that tests rarely ask for.
-_USUAL: dict[str, Value] = {
+USUAL: dict[str, Value] = {
     "frequency": 1,
     "context_snippet": "",
     "crawl_method": "direct",
@@ -69,7 +69,7 @@ _USUAL: dict[str, Value] = {
 def done(visit: Visit, url: str, *keywords: str, depth: int = 0, **more: Value) -> Step:
     """A page that was read, with one record per keyword."""
     records = tuple(
-        Record("match", (url, keyword), {"domain": visit.host, "url": url, "keyword": keyword, **_USUAL, **more})
+        Record("match", (url, keyword), {"domain": visit.host, "url": url, "keyword": keyword, **USUAL, **more})
         for keyword in keywords
     )
     page = Page.at(url, depth)

@@ -16,7 +16,7 @@ from gossamer.model.registry import Registry, registry_of
 from gossamer.model.rungs import RUNGS
 from gossamer.plugins import load_plugins
 from gossamer.settings import Settings, read_settings
-from gossamer.settings import rungs as rung_settings
+from gossamer.settings import fields as setting_fields
 
 MODULE = """
 from contextlib import asynccontextmanager
@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(RUNGS, "_values", dict(RUNGS))
     monkeypatch.setattr(plugins, "_loaded", set())
-    monkeypatch.setattr(rung_settings, "_added", dict(rung_settings._added))
+    monkeypatch.setattr(setting_fields, "_added", dict(setting_fields._added))
     fields = dict(Settings.model_fields)
     yield tmp_path
     Settings.model_fields.clear()

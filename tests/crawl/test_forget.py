@@ -32,7 +32,7 @@ from gossamer.store import alerts, counters, events, history, jobs, pages, retry
 from gossamer.store.events import forgot_at
 from gossamer.store.robots import RobotsAnswer
 from tests.conftest import AnyDatabase
-from tests.jobs import claim_all, done, make_job, settle
+from tests.jobs import USUAL, claim_all, done, make_job, settle
 
 SECRET = "http://a.test/team/jane"
 HOME = "http://a.test/"
@@ -148,6 +148,7 @@ async def test_other_pages_keep_their_records_without_what_named_it(database: An
     await forgotten(database, job, of_page(spellings_of(SECRET)))
     (record,) = await database.read(history.records_of, job.id, ["match"], url_key("http://b.test/"))
     assert record == {
+        **USUAL,
         "domain": "b.test",
         "url": "http://b.test/",
         "keyword": "CRM",

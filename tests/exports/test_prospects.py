@@ -165,14 +165,6 @@ async def test_only_those_with_something_to_link(database: AnyDatabase) -> None:
     assert [one["domain"] for one in await prospects(database, job, only="unlinked")] == ["b.test"]
 
 
-async def test_rows_from_before_there_was_evidence_are_ranked_by_what_they_have(database: AnyDatabase) -> None:
-    old = match("a.test")
-    for name in ("verdict", "link_url", "anchor_text", "page_date", "outbound_links", "outbound_followed"):
-        del old[name]
-    (found,) = await prospects(database, await job_with(database, [old]))
-    assert (found["score"], found["newest_date"], found["points_outbound"]) == (15, "", 0)
-
-
 async def test_some_columns_in_another_order(database: AnyDatabase) -> None:
     job = await job_with(database, [match("a.test")])
     wanted = PROSPECTS.choose(["score", "domain"])

@@ -16,9 +16,8 @@ from gossamer.model.account import credit_prices
 from gossamer.model.ladders import Mode, names_of
 from gossamer.model.registry import resolve
 from gossamer.model.rungs import RUNGS, Form, Lane, Provider, Rung, all_settings, label_of, providers
-from gossamer.settings import PREFIX, Settings
+from gossamer.settings import PREFIX, Settings, secret_names
 from gossamer.settings.files import not_here, provider_keys
-from gossamer.settings.messages import secret_names
 
 DOCS = Path(__file__).parents[2] / "docs"
 SECRETS = {
