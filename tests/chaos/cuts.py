@@ -26,8 +26,8 @@ from tests.servers import RedisServer
 from tests.stories.program import Terminal, Web
 
 _LONGEST = 240.0  # seconds after the network is back
-_MIDDLE = 0.4  # of all pages
-_SLOTS = 8  # of each process
+_MIDDLE = 0.25  # of all pages: no site is read to its end yet
+_SLOTS = 16  # of each machine, divided among its two processes
 _ENOUGH = 6  # sites that a process works on when its network goes: with fewer than five it could not tell
 _NOTICED = 30.0  # seconds more, at most, that a network stays away until it is missed
 
@@ -102,7 +102,7 @@ def cut_worker(
         with _trouble(cut, machines, before=False) as trouble:
             terminal.type(*terminal.prospect("--detach"))
             job = terminal.newest()
-            seen = trouble(terminal, lambda: _pages(terminal, job), reference.pages, lambda: _busy(nodes, rows))
+            seen = trouble(terminal, lambda: _settled(rows), reference.pages, lambda: _busy(nodes, rows))
             _finish(terminal, job)
         _wait_until(lambda: not _missed(terminal), "the end of the alert")
         for node in nodes:
@@ -195,6 +195,11 @@ def _busy(nodes: Sequence[Node], rows: Rows) -> Machine:
     return found[0]
 
 
+def _settled(rows: Rows) -> int:
+    look = rows.look()
+    return look.settled if look else 0
+
+
 def _pages(terminal: Terminal, job: str) -> int:
     return int(terminal.ask("job", "status", job)["pages"]["done"])
 
@@ -208,7 +213,7 @@ def _wait_until(condition: Callable[[], bool], what: str) -> None:
     while not condition():
         if time.monotonic() > end:
             raise Stuck(f"{what} does not come")
-        time.sleep(0.3)
+        time.sleep(0.1)
 
 
 def _judge(seen: Seen, terminal: Terminal, job: str, web: Web, reference: Reference, began: float) -> Seen:
