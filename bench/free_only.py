@@ -68,9 +68,9 @@ _LEDGER: tuple[Part, ...] = (
     (request_budget.RequestBudget, "pay"),
     (requester, "_cost_of"),
     (requester.Requester, "_put_aside"),
-    (frontier.Spending, "__init__"),
-    (frontier.Spending, "read"),
-    (frontier.Spending, "failed"),
+    (frontier.PaidOutcomes, "__init__"),
+    (frontier.PaidOutcomes, "read"),
+    (frontier.PaidOutcomes, "failed"),
     (charges, "settle"),
 )
 PARTS = (*_LADDER, *_MEMORY, *_LEDGER)

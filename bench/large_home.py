@@ -128,8 +128,8 @@ def _records_of(host: str, url: str, offset: int) -> Iterator[Record]:
 async def _count(path: Path, job_id: UUID, rows: int) -> None:
     """All pages are read; the job has still its sites to close."""
     pages = rows // RECORDS_PER_PAGE
-    share = counters.Change(pages_done=pages // counters.SHARDS, records=rows // counters.SHARDS)
-    rest = counters.Change(
+    share = counters.CounterChange(pages_done=pages // counters.SHARDS, records=rows // counters.SHARDS)
+    rest = counters.CounterChange(
         pages_done=pages % counters.SHARDS, records=rows % counters.SHARDS, bytes_in=pages * PAGE_BYTES
     )
 

@@ -23,9 +23,8 @@ from gossamer.clock import SystemClock
 from gossamer.db.database import open_database
 from gossamer.db.schema import upgrade
 from gossamer.db.transactions import Tx
-from gossamer.model.asked import asked_page
 from gossamer.model.job import CrawlPolicy, Target
-from gossamer.model.page import Page, Visit
+from gossamer.model.page import Page, Visit, asked_page
 from gossamer.model.record import Follow, Record
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.url import site_of_url

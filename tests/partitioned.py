@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import event
 
 from gossamer.db.database import PostgresDatabase
-from gossamer.db.partitions import PARTITIONED
+from gossamer.db.postgres import PARTITIONED
 
 _BEFORE = r"(?:\bFROM (?:\w+(?: AS \w+)?, )*|\bJOIN |\bUPDATE )"
 _ASKED = {name: re.compile(rf"{_BEFORE}{name}\b(?: AS (\w+))?") for name in PARTITIONED}

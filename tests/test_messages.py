@@ -4,7 +4,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from gossamer.model import messages
+from gossamer.model import alert as messages
 from gossamer.model.alert import AlertKind
 from tests.test_docs import CODE, REFERENCE, SOURCE, read, trees
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from gossamer.errors import UserError
-from gossamer.model.desk import DeskKind
+from gossamer.model.worker import DeskKind
 from gossamer.settings import WITHOUT_EFFECT, Settings, idle_variables, read_settings
 from gossamer.settings.types import listener_of
 

@@ -20,7 +20,7 @@ from scrapingbee import ScrapingBeeClient
 from gossamer.api.dialects.fire_shapes import pattern_of
 from gossamer.api.dialects.scrapingbee import read_rules
 from gossamer.errors import UserError
-from gossamer.frontier.candidates import Scope
+from gossamer.frontier.candidates import UrlScope
 from tests.api.conftest import Server
 from tests.api.town import WORDS
 
@@ -232,7 +232,7 @@ def test_simple_expressions_over_paths_are_patterns(expression: str, fits: list[
         with pytest.raises(UserError, match="more than is understood"):
             pattern_of(expression)
         return
-    scope = Scope([pattern_of(expression)], [])
+    scope = UrlScope([pattern_of(expression)], [])
     assert [path for path in fits + fails if scope.wants(path)] == fits
 
 

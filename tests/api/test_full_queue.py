@@ -6,8 +6,7 @@ from pathlib import Path
 
 from gossamer.clock import SystemClock
 from gossamer.db.database import SqliteDatabase
-from gossamer.model.alert import SYSTEM, AlertKind
-from gossamer.model.messages import ALERTS
+from gossamer.model.alert import ALERTS, SYSTEM, AlertKind
 from gossamer.store import alerts
 from tests.api.conftest import new_job, server
 from tests.api.test_jobs import wait_for

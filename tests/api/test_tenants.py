@@ -115,13 +115,13 @@ def test_lists_have_what_is_ones_own(api: Server) -> None:
 # The only module that asks the database for an account, and what it hands it to that is not told whose it is:
 # what is submitted holds its account, files are swept by what no row names any more.
 ASKING = {"tenant": {"submit_once", "FileSweeper"}}
-TALKING = {"read", "glance", "read_together", "write", "write_one", "write_untold"}
+TALKING = {"read", "read_inline", "read_together", "write", "write_one", "write_nosync"}
 # What stands before an account is known, or beside all of them. Whoever adds to it should know why.
 BESIDE = {
     "caller": {"account_queries.key_holder", "account_queries.note_key_use", "account_queries.get_login"},
     "account": {f"account_queries.{name}" for name in ("user_by_email", "begin_login", "renew_login", "end_login")},
     "live": {"events.last_event", "_look"},
-    "streams": {"account_jobs.job"},
+    "streams": {"accounts.job"},
     "vitals": {"database_time", "labour"},
     "housekeeping": {
         *("usage.ended", "usage.close", "usage.waiting", "let_in", "_forget_old", "usage.set_month_anew"),

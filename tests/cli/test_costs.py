@@ -23,7 +23,7 @@ from gossamer.cli.job_summary import show_summary
 from gossamer.cli.spending import show_cost_report, show_spending
 from gossamer.cli.system import metrics
 from gossamer.crawl.audit import audit
-from gossamer.db.tables_money import budgets as rows
+from gossamer.db.tables import budgets as rows
 from gossamer.errors import UserError
 from gossamer.exports.orders import order_of, request_of
 from gossamer.intake import control

@@ -13,14 +13,14 @@ import orjson
 import pytest
 
 from gossamer.app import open_app
+from gossamer.billing.estimating import Forecast
 from gossamer.cli import estimates
 from gossamer.cli.here import LocalHome
 from gossamer.cli.job_show import show_status
-from gossamer.intake.estimate import Forecast
 from gossamer.model.ids import short
 from gossamer.model.job import Comparable, Estimate, Probed, TrackRecord
-from gossamer.model.ladders import Mode
 from gossamer.model.money import Cap
+from gossamer.model.rungs import Mode
 from gossamer.questions.submitting import house_rules
 from gossamer.questions.view import View
 from gossamer.settings import Settings

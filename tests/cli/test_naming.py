@@ -163,16 +163,16 @@ async def test_single_scrapes_are_listed_only_if_something_is_asked_for(database
     many = await database.write(scrape, "https://a.test/1", "https://a.test/2", name="A list")
     one = await database.write(scrape, "https://a.test/")
 
-    async def listed_(wanted: jobs.Wanted = jobs.Wanted()) -> list[Job]:  # noqa: B008 - a frozen value
+    async def listed_(wanted: jobs.JobFilter = jobs.JobFilter()) -> list[Job]:  # noqa: B008 - a frozen value
         return await database.read(jobs.recent, 10, wanted)
 
     assert [found.id for found in await listed_()] == [many.id, job.id]
     if isinstance(database, SqliteDatabase):
         assert [found.id for found in newest_jobs(database.path, 10)] == [many.id, job.id]
-    assert [found.id for found in await listed_(jobs.Wanted(recipe=SCRAPE.name))] == [one.id, many.id]
-    assert [found.id for found in await listed_(jobs.Wanted(name="of a PAGE"))] == [one.id]
-    assert await listed_(jobs.Wanted(name="%")) == []
-    assert [found.id for found in await listed_(jobs.Wanted(state=JobState.RUNNING))] == [one.id, many.id]
+    assert [found.id for found in await listed_(jobs.JobFilter(recipe=SCRAPE.name))] == [one.id, many.id]
+    assert [found.id for found in await listed_(jobs.JobFilter(name="of a PAGE"))] == [one.id]
+    assert await listed_(jobs.JobFilter(name="%")) == []
+    assert [found.id for found in await listed_(jobs.JobFilter(state=JobState.RUNNING))] == [one.id, many.id]
 
 
 def fail(tx: Tx, job: Job) -> None:

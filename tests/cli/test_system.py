@@ -9,9 +9,8 @@ from gossamer.clock import SystemClock
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.schema import upgrade
 from gossamer.model.alert import SYSTEM, Alert, AlertKind
-from gossamer.model.desk import DeskKind
 from gossamer.model.export import ExportRequest
-from gossamer.model.worker import Worker
+from gossamer.model.worker import DeskKind, Worker
 from gossamer.questions.system import Workers
 from gossamer.store import exports, slots, workers
 from gossamer.store.queue import background_slot

@@ -14,7 +14,7 @@ from rich.text import Text
 from gossamer.cli import formatting, job_audit, job_results, job_show, tables
 from gossamer.cli.job_audit import politeness_summary
 from gossamer.cli.runtime import say
-from gossamer.history.manners import DomainManners, Gap
+from gossamer.history.politeness import DomainManners, Gap
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.prospect import PROSPECT

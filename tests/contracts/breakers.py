@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from gossamer.gate import NOW, Breakers
-from gossamer.model.breaker import News, Rule
+from gossamer.model.breaker import BreakerRule, News
 
 LetPass = Callable[[timedelta], Awaitable[None]]
 
@@ -16,8 +16,8 @@ class BreakersContract:
     rest = timedelta(seconds=30)  # set it lower where time is real
 
     @property
-    def rule(self) -> Rule:
-        return Rule(failures=4, share=0.5, window=self.rest * 40, buckets=6, rest=self.rest, probes=2)
+    def rule(self) -> BreakerRule:
+        return BreakerRule(failures=4, share=0.5, window=self.rest * 40, buckets=6, rest=self.rest, probes=2)
 
     async def tell(self, breakers: Breakers, *news: News, name: str = "bee") -> bool:
         """Whether it is open after all that."""
@@ -69,7 +69,7 @@ class BreakersContract:
         assert (await breakers.look("bee")).why == "why grave"
 
     async def test_what_happened_long_ago_does_not_count(self, breakers: Breakers, let_pass: LetPass) -> None:
-        brief = Rule(failures=4, share=0.5, window=self.rest, buckets=6, rest=self.rest, probes=2)
+        brief = BreakerRule(failures=4, share=0.5, window=self.rest, buckets=6, rest=self.rest, probes=2)
         for _ in range(3):
             await breakers.tell("bee", brief, News.BAD)
         await let_pass(self.rest * 1.3)

@@ -17,7 +17,7 @@ from gossamer.model.job import CheckpointCause
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.store import counters, jobs
-from gossamer.store.counters import NAMES, Change
+from gossamer.store.counters import NAMES, CounterChange
 from tests.auditing import assert_clean, audited, finished, worked
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job
@@ -30,7 +30,7 @@ async def failing(database: AnyDatabase, job_id: UUID) -> list[str]:
 
 def count(tx: Tx, /, job_id: UUID, **change: int) -> None:
     """Set the counters right after rows were damaged, so that they are not what is found."""
-    counters.add(tx, 0, {job_id: Change(**change)})
+    counters.add(tx, 0, {job_id: CounterChange(**change)})
 
 
 def of(host: str, job_id: UUID) -> ColumnElement[UUID]:

@@ -24,11 +24,11 @@ from gossamer.errors import StorageAway, UserError
 from gossamer.intake.addresses import read_addresses
 from gossamer.intake.submit import Submitted, submit_once
 from gossamer.model.account import DEFAULT, Bill, Quota
-from gossamer.model.express_slot import ExpressSlot
 from gossamer.model.ids import short
 from gossamer.model.job import JobRequest
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.worker import ExpressSlot
 from gossamer.recipes.registry import RECIPES
 from gossamer.recipes.scrape.request import scrape_request
 from gossamer.runtime.job_completion import close_at_once

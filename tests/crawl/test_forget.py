@@ -19,7 +19,7 @@ from gossamer.history.explain import Explanation, explain
 from gossamer.history.politeness import prove_politeness
 from gossamer.model.alert import AlertKind
 from gossamer.model.job import CrawlPolicy, Job
-from gossamer.model.mention import Mention, of_domain, of_page
+from gossamer.model.mention import ErasureTarget, of_domain, of_page
 from gossamer.model.page import Attempt, Errand, Page, Visit
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
@@ -100,7 +100,7 @@ async def as_it_is(database: AnyDatabase, job_id: UUID) -> Job:
     return job
 
 
-async def forgotten(database: AnyDatabase, job: Job, mention: Mention) -> tuple[int, int, int]:
+async def forgotten(database: AnyDatabase, job: Job, mention: ErasureTarget) -> tuple[int, int, int]:
     found = await find_mentions(database, job, (MATCH,), mention)
     await forget_in_job(database, found, mention)
     await forget_robots(database, mention)

@@ -12,8 +12,7 @@ from gossamer.db.schema import upgrade
 from gossamer.fetch import FetchError
 from gossamer.intake.submit import submit
 from gossamer.model.job import CrawlPolicy, JobRequest, Target
-from gossamer.model.ladders import Ladder
-from gossamer.model.rungs import DIRECT, RUNGS
+from gossamer.model.rungs import DIRECT, RUNGS, Ladder
 from gossamer.model.trouble import Reason
 from gossamer.retention import queries as retention_queries
 from gossamer.settings import Settings

@@ -9,8 +9,7 @@ from sqlalchemy import update
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
 from gossamer.history import politeness
-from gossamer.history.manners import DomainManners
-from gossamer.history.politeness import prove_politeness
+from gossamer.history.politeness import DomainManners, prove_politeness
 from gossamer.model.page import Attempt, Errand, Page, Visit
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble

@@ -7,14 +7,13 @@ import pytest
 from sqlalchemy import func, select
 
 from gossamer.app import App, open_app
+from gossamer.billing.estimating import EstimateInputs
 from gossamer.billing.prices import PriceList
 from gossamer.cli.probing import probe_here
 from gossamer.crawl.probe import choose
-from gossamer.db.tables import jobs, pages
-from gossamer.db.tables_money import charges
-from gossamer.intake.estimate import Asked
+from gossamer.db.tables import charges, jobs, pages
 from gossamer.model.job import CrawlPolicy, Probed, Target
-from gossamer.model.ladders import Mode, ladder_of
+from gossamer.model.rungs import Mode, ladder_of
 from gossamer.model.url import site_of
 from gossamer.settings import Settings
 from gossamer.store import robots
@@ -43,9 +42,9 @@ def sites() -> dict[str, set[str]]:
     return {host: reasons for host, reasons in found.items() if not reasons & SLOW and "pair" not in host}
 
 
-def asked(hosts: list[str]) -> Asked:
+def asked(hosts: list[str]) -> EstimateInputs:
     targets = [Target(host, (f"http://{host}/", f"http://www.{host}/"), host) for host in hosts]
-    return Asked("prospect", HYBRID, targets, PriceList())
+    return EstimateInputs("prospect", HYBRID, targets, PriceList())
 
 
 def settings(home: Path, port: int) -> Settings:

@@ -18,14 +18,13 @@ from gossamer.app import open_deps
 from gossamer.crawl.sweep import Sweeper
 from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.schema import upgrade
-from gossamer.db.tables import pages
-from gossamer.db.tables_money import charges
+from gossamer.db.tables import charges, pages
 from gossamer.db.transactions import Tx
 from gossamer.fetch.providers import circuit_breaker, installed
 from gossamer.intake import control
 from gossamer.intake.submit import submit
 from gossamer.model.alert import AlertKind
-from gossamer.model.breaker import Rule
+from gossamer.model.breaker import BreakerRule
 from gossamer.model.ids import short
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.money import Cap
@@ -43,7 +42,9 @@ from tests.crawl.test_paid_rungs import mentions
 from tests.jobs import state_of
 
 BEE = "scrapingbee-standard"
-QUICK = Rule(failures=3, share=0.5, window=timedelta(seconds=20), buckets=4, rest=timedelta(seconds=0.3), probes=2)
+QUICK = BreakerRule(
+    failures=3, share=0.5, window=timedelta(seconds=20), buckets=4, rest=timedelta(seconds=0.3), probes=2
+)
 
 
 WEB = SampleWeb(sites=12, seed=5, nasty=0, size_min=3, size_max=4)

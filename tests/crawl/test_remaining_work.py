@@ -18,7 +18,7 @@ from gossamer.model.job import Extent, Job, Progress, Target
 from gossamer.model.states import JobState, SiteState
 from gossamer.runtime.worker import Shard
 from gossamer.store import counters, jobs, sites
-from gossamer.store.counters import Change
+from gossamer.store.counters import CounterChange
 from tests.conftest import AnyDatabase
 from tests.crawl.scripted import PAGE, Site, kit_for, submit_job
 
@@ -64,7 +64,11 @@ def a_job(
     counters.add(
         tx,
         0,
-        {job.id: Change(sites_done=ended, pages_done=max(read, recently), pages_open=sum(one[1] for one in known))},
+        {
+            job.id: CounterChange(
+                sites_done=ended, pages_done=max(read, recently), pages_open=sum(one[1] for one in known)
+            )
+        },
     )
     tx.run(update(tables.minutes).values(pages=recently))
     tx.run(update(tables.jobs).values(started_at=tx.now - timedelta(minutes=3)))

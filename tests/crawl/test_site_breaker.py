@@ -17,11 +17,10 @@ from gossamer.db.tables import pages
 from gossamer.gate import NOW
 from gossamer.gate.breakers import MemoryBreakers
 from gossamer.intake.submit import submit
-from gossamer.model.breaker import SITE, Rule
+from gossamer.model.breaker import SITE, BreakerRule
 from gossamer.model.job import JobRequest, Target
-from gossamer.model.ladders import Ladder
 from gossamer.model.page import Attempt, Page
-from gossamer.model.rungs import DIRECT, RUNGS
+from gossamer.model.rungs import DIRECT, RUNGS, Ladder
 from gossamer.model.states import JobState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.runtime.worker import Shard
@@ -114,7 +113,7 @@ async def test_a_site_that_breaks_down_costs_few_requests_and_its_pages_can_be_t
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rest = timedelta(seconds=0.3)
-    monkeypatch.setattr(crawl_setup, "SITE", Rule(5, 0.8, timedelta(seconds=60), 12, rest, 2))
+    monkeypatch.setattr(crawl_setup, "SITE", BreakerRule(5, 0.8, timedelta(seconds=60), 12, rest, 2))
     links = b"".join(b'<a href="/p%d">page %d</a> ' % (number, number) for number in range(30))
     home = b"<html><title>Shop</title><p>" + b"Our CRM is the one we sell to every shop. " * 20 + links + b"</html>"
     async with Site() as site:

@@ -22,9 +22,9 @@ from gossamer.billing.reservations import Treasurer
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
 from gossamer.model.job import Job
-from gossamer.model.ladders import premium_rung
 from gossamer.model.money import Amount, Cap, Charge
 from gossamer.model.page import Page, Visit
+from gossamer.model.rungs import premium_rung
 from gossamer.model.states import PageState, SiteState
 from gossamer.recipes.base import TableQuery
 from gossamer.recipes.overview import read_overview

@@ -14,7 +14,7 @@ from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key
 from gossamer.parse.sitemap import Entry
-from gossamer.store.pages import Known
+from gossamer.store.pages import EndedPage
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -44,8 +44,8 @@ def links(*paths: str) -> list[str]:
 
 def known(
     page: Page, state: PageState = PageState.DONE, trouble: Trouble | None = None, *, links: bytes = b""
-) -> Known:
-    return Known(
+) -> EndedPage:
+    return EndedPage(
         page.key,
         page.url,
         page.depth,
@@ -116,7 +116,7 @@ def test_a_resumed_walk_chooses_what_an_undisturbed_one_does(site: dict[str, lis
     for stop_after in range(1, len(whole)):
         frontier = Frontier(visit(), policy, (), ())
         rows: dict[bytes, Page] = {}
-        ended: list[Known] = []
+        ended: list[EndedPage] = []
         notes = b""
         while len(ended) < stop_after:
             page = frontier.next(NOW)
@@ -416,7 +416,7 @@ def test_links_of_a_passed_on_page_of_an_earlier_level_take_no_others_place_afte
     before = walk(Frontier(visit(), CrawlPolicy(), [handed], ()), site)
     assert sorted(before) == ["/", "/a", "/b", "/landing", "/p", "/q", "/r", "/x", "/y"]
     frontier = Frontier(visit(), CrawlPolicy(), [handed], ())
-    ended: list[Known] = []
+    ended: list[EndedPage] = []
     rows: list[Page] = [handed]
     notes = b""
     while len(ended) < 4:

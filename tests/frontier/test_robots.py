@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.frontier.robots import MOST_BYTES, MOST_SITEMAPS, Rules, read_rules, says_later
+from gossamer.frontier.robots import MOST_BYTES, MOST_SITEMAPS, RobotsRules, read_rules, says_later
 
 
 def allows(body: str, path: str) -> bool:
@@ -282,7 +282,7 @@ def test_the_sitemaps_are_named_for_everyone() -> None:
     named = ("http://a.test/one.xml", "http://b.test/two.xml?x=1", "/three.xml", "http://a.test/four.xml")
     assert rules.sitemaps() == named
     assert read_rules(404, body).sitemaps() == ()
-    assert Rules().sitemaps() == ()
+    assert RobotsRules().sitemaps() == ()
 
 
 def test_no_more_sitemaps_are_named_than_can_be_read() -> None:

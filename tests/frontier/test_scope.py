@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.frontier.candidates import Scope
+from gossamer.frontier.candidates import UrlScope
 
 
 def slow(pattern: str, text: str) -> bool:
@@ -21,8 +21,8 @@ def slow(pattern: str, text: str) -> bool:
 @given(st.text(alphabet="ab/*?", max_size=8), st.text(alphabet="ab/?", max_size=10))
 def test_a_pattern_fits_what_the_slow_one_says(pattern: str, text: str) -> None:
     if pattern:
-        assert Scope((pattern,), ()).wants(text) == slow(pattern, text)
-        assert Scope((), (pattern,)).wants(text) != slow(pattern, text)
+        assert UrlScope((pattern,), ()).wants(text) == slow(pattern, text)
+        assert UrlScope((), (pattern,)).wants(text) != slow(pattern, text)
 
 
 @given(
@@ -30,7 +30,7 @@ def test_a_pattern_fits_what_the_slow_one_says(pattern: str, text: str) -> None:
     st.text(alphabet="ab", max_size=5),
 )
 def test_any_of_several_will_do(patterns: list[str], text: str) -> None:
-    assert Scope(patterns, ()).wants(text) == any(slow(pattern, text) for pattern in patterns)
+    assert UrlScope(patterns, ()).wants(text) == any(slow(pattern, text) for pattern in patterns)
 
 
 @pytest.mark.parametrize(
@@ -44,5 +44,5 @@ def test_any_of_several_will_do(patterns: list[str], text: str) -> None:
 )
 def test_no_address_makes_a_pattern_slow(pattern: str, text: str) -> None:
     began = time.process_time()
-    assert not Scope((pattern,), ()).wants(text)
+    assert not UrlScope((pattern,), ()).wants(text)
     assert time.process_time() - began < 1

@@ -1,8 +1,7 @@
 """A free rung that fails twice in a row on a site is not used for the rest of it."""
 
 from gossamer.frontier.frontier import SkippedRungs
-from gossamer.model.ladders import Ladder
-from gossamer.model.rungs import DIRECT, RUNGS
+from gossamer.model.rungs import DIRECT, RUNGS, Ladder
 from gossamer.model.trouble import Reason
 
 OWN = "flaresolverr"

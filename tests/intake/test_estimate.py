@@ -2,11 +2,11 @@
 
 from random import Random
 
+from gossamer.billing.estimating import forecast, not_known
 from gossamer.db.transactions import Tx
 from gossamer.intake import control
-from gossamer.intake.estimate import forecast, not_known
 from gossamer.model.job import Probed, TrackRecord
-from gossamer.model.ladders import Mode
+from gossamer.model.rungs import Mode
 from gossamer.store import estimates, jobs
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job

@@ -6,8 +6,7 @@ import pytest
 
 from gossamer.errors import UserError
 from gossamer.intake.ladders import agreed_ladder, choose_ladder, missing_sentence
-from gossamer.model.ladders import Mode, ladder_of
-from gossamer.model.rungs import RUNGS
+from gossamer.model.rungs import RUNGS, Mode, ladder_of
 
 ALONE = ("direct",)
 BEE = ("direct", "scrapingbee-standard", "scrapingbee-js", "scrapingbee-premium", "scrapingbee-stealth")

@@ -25,7 +25,7 @@ RECIPES = {"prospect": PROSPECT}
 
 
 async def all_jobs(database: AnyDatabase) -> int:
-    return len(await database.read(jobs.recent, 100, jobs.Wanted(archived=True)))
+    return len(await database.read(jobs.recent, 100, jobs.JobFilter(archived=True)))
 
 
 async def test_the_same_request_again_is_the_first_job_as_it_is_now(database: AnyDatabase) -> None:
@@ -63,7 +63,7 @@ async def test_what_is_usual_here_may_change_between_the_two(database: AnyDataba
         {"priority": Priority.HIGH},
         {"cap": Cap(credits=5)},
         {"cap": Cap(traffic=1_000_000)},
-        {"at_once": 3},
+        {"max_concurrency": 3},
     ],
 )
 async def test_another_request_under_the_key_is_refused_naming_the_first(

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gossamer.errors import UserError
-from gossamer.intake.domain import Domain, Refusal, clean, read_domain
+from gossamer.intake.domain import BadEntry, Domain, clean, read_domain
 from gossamer.intake.targets import MAX_TARGETS, TargetList, read_targets, removed_sentence
 from gossamer.model.url import normalise
 
@@ -376,7 +376,7 @@ def test_any_bytes_at_all_give_targets_or_a_user_error(path: Path, content: byte
 @settings(deadline=None)
 def test_reading_what_was_read_changes_nothing(text: str) -> None:
     domain = read_domain(clean(text))
-    if isinstance(domain, Refusal):
+    if isinstance(domain, BadEntry):
         assert domain.why
         return
     assert read_domain(domain.host) == Domain(domain.host)

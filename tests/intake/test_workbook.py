@@ -13,7 +13,7 @@ import openpyxl
 import pytest
 
 from gossamer.errors import UserError
-from gossamer.intake import workbook
+from gossamer.intake import textfile
 from gossamer.intake.addresses import read_address_file
 from gossamer.intake.keywords import read_keywords
 from gossamer.intake.targets import read_targets
@@ -111,7 +111,7 @@ def test_an_encrypted_workbook_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_workbook_that_unpacks_to_too_much_is_refused_without_unpacking_it(tmp_path: Path) -> None:
-    raw = archive({"xl/workbook.xml": b"<workbook/>", "xl/worksheets/sheet1.xml": bytes(workbook.MAX_UNPACKED + 1)})
+    raw = archive({"xl/workbook.xml": b"<workbook/>", "xl/worksheets/sheet1.xml": bytes(textfile.MAX_UNPACKED + 1)})
     assert len(raw) < 1_000_000
     tracemalloc.start()
     try:
@@ -126,12 +126,12 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused_without_unpacking_it(tmp
 
 def test_a_workbook_over_ten_megabytes_is_refused(tmp_path: Path) -> None:
     raw = archive({"xl/workbook.xml": b"<workbook/>"})
-    error = refusal(tmp_path / "large.xlsx", raw + bytes(workbook.MAX_PACKED))
+    error = refusal(tmp_path / "large.xlsx", raw + bytes(textfile.MAX_PACKED))
     assert "more than 10 MB" in error.message
 
 
 def test_one_long_text_in_many_cells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workbook, "MAX_TEXT", 10_000)
+    monkeypatch.setattr(textfile, "MAX_TEXT", 10_000)
     path = write(tmp_path / "list.xlsx", *([["x" * 1_000]] * 20))
     assert "more text in its cells" in refusal(path, path.read_bytes()).message
 
@@ -180,7 +180,7 @@ def test_a_cell_far_to_the_right_costs_nothing(tmp_path: Path) -> None:
         sheet.cell(row, 1, f"d{row}.com")
         sheet.cell(row, 16_384, "far away")
     book.save(path)
-    rows = workbook.read_rows(path.read_bytes(), path, "targets")
+    rows = textfile.read_rows(path.read_bytes(), path, "targets")
     assert max(map(len, rows)) == 1
     assert len(hosts(path)) == 1_999
 

@@ -3,9 +3,8 @@
 import pytest
 
 from gossamer.judge.rung_stats import begin_with, is_probe, lesson
-from gossamer.model.ladders import Ladder
 from gossamer.model.page import Attempt
-from gossamer.model.rungs import RUNGS, Experience
+from gossamer.model.rungs import RUNGS, Experience, Ladder
 from gossamer.model.url import url_key
 
 LADDER = Ladder(tuple(RUNGS[name] for name in ("direct", "stealth", "scrapingbee-standard", "scrapingbee-js")))

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from gossamer.judge import Climb, Fail, Retry, next_step
 from gossamer.judge.next_step import in_words
-from gossamer.model.ladders import Ladder
 from gossamer.model.page import Attempt, Page
-from gossamer.model.rungs import DIRECT, RUNGS, Lane, Rung
+from gossamer.model.rungs import DIRECT, RUNGS, Ladder, Lane, Rung
 from gossamer.model.trouble import Cure, Reason, Trouble
 
 NOW = datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)

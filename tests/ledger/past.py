@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from gossamer.billing.estimating import EstimateInputs, Forecast, forecast
 from gossamer.billing.prices import PriceList
 from gossamer.billing.reservations import Treasurer
 from gossamer.clock import SystemClock
-from gossamer.intake.estimate import Asked, Forecast, forecast
 from gossamer.intake.submit import submit
 from gossamer.model.job import CrawlPolicy, Job, JobRequest, Probed, Target
-from gossamer.model.ladders import Mode, ladder_of, names_of
 from gossamer.model.money import Cap, Charge, Reservation, Scope
 from gossamer.model.page import Attempt, Page, Visit
+from gossamer.model.rungs import Mode, ladder_of, names_of
 from gossamer.model.states import PageState, SiteState
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.settle.step import Finished, PageStep, Step
@@ -52,9 +52,9 @@ def targets(sites: Sequence[Site]) -> tuple[Target, ...]:
     return tuple(Target(site.host, (f"http://{site.host}/",), site.host) for site in sites)
 
 
-def asked(sites: Sequence[Site], mode: Mode = Mode.HYBRID, pages: int = 500) -> Asked:
+def asked(sites: Sequence[Site], mode: Mode = Mode.HYBRID, pages: int = 500) -> EstimateInputs:
     policy = CrawlPolicy(ladder_of(mode, names_of(mode, HERE)), pages_per_site=pages)
-    return Asked("prospect", policy, targets(sites), PRICES)
+    return EstimateInputs("prospect", policy, targets(sites), PRICES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.providers import ProviderAccess, Providers
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.local import MemoryPlaces
-from gossamer.model.money import Cap, Charge, Refusal, Reservation, Scope, Why
+from gossamer.model.money import BudgetRefusal, Cap, Charge, Reservation, Scope, Why
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState
 from gossamer.settle.commit import commit
@@ -56,7 +56,7 @@ async def _spend(
 ) -> None:
     clock = SystemClock()
     database = open_database(url, clock)
-    database.patience.lasts = timedelta(seconds=60)
+    database.retries.limit = timedelta(seconds=60)
     treasurer = Treasurer(database, clock, PRICES, {scope: Cap() for scope in Scope}, timedelta(seconds=0.5))
     key, _, place = provider.partition("@")
     desk = Providers(
@@ -139,5 +139,5 @@ class Worker:
         await self._database.write(commit, [Step(self._visit, ended, charges=charges)], 0)
 
 
-def _is_final(refusal: Refusal) -> bool:
+def _is_final(refusal: BudgetRefusal) -> bool:
     return refusal.why is not Why.CROWDED

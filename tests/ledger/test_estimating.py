@@ -2,22 +2,21 @@
 
 import pytest
 
-from gossamer.billing.estimating import ENOUGH, Known, cost_of_page, estimate, prices_of, similar_range
+from gossamer.billing.estimating import ENOUGH, KnownSites, cost_of_page, estimate, prices_of, similar_range
 from gossamer.billing.prices import OwnPrice, PriceList, price_list
 from gossamer.model.job import Comparable, Estimate, Past, Probed
-from gossamer.model.ladders import Mode, ladder_of, names_of
-from gossamer.model.rungs import Experience
+from gossamer.model.rungs import Experience, Mode, ladder_of, names_of
 
 HERE = ("direct", "scrapingbee-standard", "scrapingbee-js")
 HYBRID, PREMIUM = (ladder_of(mode, names_of(mode, HERE)) for mode in (Mode.HYBRID, Mode.PREMIUM_ONLY))
 PRICES = PriceList()
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = KnownSites()
 
 
 def said(
     *past: Past,
     sites: int = 1_000,
-    known: Known = NOTHING_KNOWN,
+    known: KnownSites = NOTHING_KNOWN,
     probed: Probed | None = None,
     pages: float | None = None,
     mode: Mode = Mode.HYBRID,
@@ -67,15 +66,15 @@ def test_jobs_that_cost_nothing_leave_a_small_sum() -> None:
 def test_what_is_known_of_the_domains_counts_for_them_and_history_for_the_others() -> None:
     jobs = [Past(1_000, 1_000)] * 6
     usual = said(*jobs)
-    dear = said(*jobs, known=Known(900, 9_000))
-    cheap = said(*jobs, known=Known(900, 10))
+    dear = said(*jobs, known=KnownSites(900, 9_000))
+    cheap = said(*jobs, known=KnownSites(900, 10))
     assert cheap.high < usual.low
     assert usual.high < dear.low
     assert dear.expected == pytest.approx(9_100, rel=0.02)
 
 
 def test_domains_that_jobs_with_other_ladders_have_met_are_something_to_go_by() -> None:
-    met = said(known=Known(1_000, 500.0))
+    met = said(known=KnownSites(1_000, 500.0))
     assert met.low < 500 < met.high
     assert width(met) < width(said()) / 4
 
@@ -83,7 +82,7 @@ def test_domains_that_jobs_with_other_ladders_have_met_are_something_to_go_by() 
 def test_mistakes_of_earlier_estimates_are_made_good() -> None:
     """They said twice as much each time: the next middle is halved."""
     wrong = [Past(1_000, 1_000, expected=2_000)] * 8
-    corrected = said(*wrong, known=Known(1_000, 2_000.0))
+    corrected = said(*wrong, known=KnownSites(1_000, 2_000.0))
     assert corrected.expected == 2_000
     assert corrected.low < 1_000 < corrected.high < 2_000
 

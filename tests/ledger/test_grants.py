@@ -15,7 +15,7 @@ from gossamer.clock import FrozenClock, SystemClock
 from gossamer.db.database import PostgresDatabase
 from gossamer.db.transactions import POSTGRES, Tx
 from gossamer.errors import StorageAway
-from gossamer.model.money import NOTHING, Amount, Cap, Refusal, Reservation, Why
+from gossamer.model.money import NOTHING, Amount, BudgetRefusal, Cap, Reservation, Why
 from gossamer.model.states import JobState
 from gossamer.store import charges, reservations
 from gossamer.store.budgets import PaidRequest
@@ -94,7 +94,7 @@ async def test_two_processes_that_ask_at_once_see_each_other(server: PostgresDat
     async with meanwhile(server, lambda tx: reservations.reserve_all(tx, [ask(visit)], NO_CAPS, today)):
         late = asyncio.create_task(one.reserve(visit, "dear"))
     refusal = await late
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BudgetRefusal)
     assert refusal.why is Why.CROWDED
     assert await request_budget(server, job) == (Amount(25, 250_000), NOTHING)
     # There is room for a cheap one beside it, and what the other has taken is not forgotten.
@@ -114,7 +114,7 @@ async def test_a_rung_that_is_closed_while_we_wait_for_the_budgets_is_not_used(s
     async with meanwhile(server, lambda tx: charges.settle(tx, [dear.charge(26)])):
         late = asyncio.create_task(one.reserve(elsewhere, "dear"))
     refusal = await late
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BudgetRefusal)
     assert refusal.why is Why.CLOSED
     assert await state_of(server, other.id) is JobState.PAUSING
     await assert_books_balance(server)
@@ -127,7 +127,7 @@ async def test_so_it_is_where_the_budgets_are_held_by_a_statement_of_their_own(s
     async with meanwhile(server, lambda tx: charges.settle(tx, [dear.charge(26)])):
         late = asyncio.create_task(server.write(reservations.reserve, [ask(visit)], NO_CAPS))
     (refusal,) = await late
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BudgetRefusal)
     assert (refusal.why, refusal.used) == (Why.CLOSED, 26)
     await assert_books_balance(server)
 
@@ -154,7 +154,7 @@ async def test_one_who_cannot_be_served_like_that_does_not_cost_the_others_their
     one = treasurer(database)
     rich, refused = await asyncio.gather(one.reserve(visit, "dear"), one.reserve(elsewhere, "dear"))
     assert isinstance(rich, Reservation)
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, BudgetRefusal)
     assert (await request_budget(database, job))[0].credits == 25
     assert await request_budget(database, poor) == (NOTHING, NOTHING)
     await assert_books_balance(database)

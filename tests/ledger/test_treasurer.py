@@ -13,12 +13,12 @@ from gossamer.billing.prices import PriceList
 from gossamer.clock import FrozenClock
 from gossamer.crawl.sweep import Sweeper
 from gossamer.db import tables
-from gossamer.db import tables_money as t
+from gossamer.db import tables as t
 from gossamer.db.tables import visits
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.job import Job
-from gossamer.model.money import Amount, Cap, Price, Refusal, Reservation, Scope, Why, keys_for
+from gossamer.model.money import Amount, BudgetRefusal, Cap, Price, Reservation, Scope, Why, keys_for
 from gossamer.model.page import Visit
 from gossamer.model.states import JobState
 from gossamer.settle.commit import commit
@@ -97,7 +97,7 @@ async def test_at_the_cap_the_job_pauses_and_says_exactly_this(database: AnyData
     reservation = await granted(one, visit, "whole")
     await settle(database, paid(visit, "1", reservation.charge(5_000)))
     refusal = await one.reserve(visit, "cheap")
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BudgetRefusal)
     assert (refusal.why, refusal.part, refusal.budget and refusal.budget.scope) == (Why.CAP, "credits", Scope.JOB)
     found = await database.read(jobs.get, job.id)
     assert found
@@ -122,7 +122,7 @@ async def test_at_the_cap_the_job_pauses_and_says_exactly_this(database: AnyData
 async def test_every_currency_has_its_cap(database: AnyDatabase, cap: Cap, rung: str, size: int, said: str) -> None:
     job, (visit,) = await database.write(make_capped, cap)
     refusal = await treasurer(database).reserve(visit, rung, size=size)
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BudgetRefusal)
     found = await database.read(jobs.get, job.id)
     assert found
     assert found.reason.startswith(said)
@@ -153,7 +153,7 @@ async def test_an_account_and_a_day_have_caps_over_all_jobs(database: AnyDatabas
     reservation = await granted(daily, visit, "dear")
     await settle(database, paid(visit, "1", reservation.charge(25)))
     refusal = await daily.reserve(other, "dear")
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BudgetRefusal)
     assert refusal.budget
     assert refusal.budget.scope is Scope.SYSTEM
     assert await state_of(database, first.id) is JobState.RUNNING
@@ -161,7 +161,7 @@ async def test_an_account_and_a_day_have_caps_over_all_jobs(database: AnyDatabas
     assert paused
     assert paused.reason.startswith(f"Budget limit of {refusal.budget.period} reached (25 credits used). Job paused.")
     monthly = await treasurer(database, {Scope.ACCOUNT: Cap(30)}).reserve(visit, "dear")
-    assert isinstance(monthly, Refusal)
+    assert isinstance(monthly, BudgetRefusal)
     assert monthly.budget
     assert monthly.budget.scope is Scope.ACCOUNT
     assert len(monthly.budget.period) == len("2026-11")
@@ -182,7 +182,7 @@ async def test_an_account_spends_from_a_budget_of_its_own(database: AnyDatabase)
     lost = await granted(one, other, "cheap")
     await settle(database, paid(visit, "1", reservation.charge(25)))
     refusal = await one.reserve(visit, "dear")
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BudgetRefusal)
     assert refusal.budget
     assert (refusal.budget.scope, refusal.budget.subject, refusal.used) == (Scope.ACCOUNT, "acme", 25)
     assert await state_of(database, acme.id) is JobState.PAUSING
@@ -218,7 +218,7 @@ async def test_room_that_is_only_reserved_is_waited_for(database: AnyDatabase) -
     assert isinstance(await waiting, Reservation)
     # Without patience it is said, and the job goes on: nothing is known to be too much.
     refusal = await treasurer(database).reserve(visit, "dear")
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BudgetRefusal)
     assert refusal.why is Why.CROWDED
     assert await state_of(database, job.id) is JobState.RUNNING
 
@@ -238,7 +238,7 @@ async def test_who_does_not_wait_any_more_leaves_nothing_reserved(database: AnyD
 async def test_a_visit_that_lost_its_lease_gets_no_money(database: AnyDatabase) -> None:
     job, (visit,) = await database.write(make_capped, Cap(100))
     refusal = await treasurer(database).reserve(replace(visit, lease=uuid4()), "cheap")
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BudgetRefusal)
     assert refusal.why is Why.LEASE
     assert await state_of(database, job.id) is JobState.RUNNING
 
@@ -272,7 +272,7 @@ async def test_a_price_above_the_worst_is_booked_and_closes_the_rung_for_all(dat
     assert await request_budget(database, job) == (NOTHING, Amount(150, 1_500_000))  # the truth, though above the cap
     await assert_books_balance(database)
     refusal = await treasurer(database).reserve(elsewhere, "cheap")
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BudgetRefusal)
     assert refusal.why is Why.CLOSED
     assert await state_of(database, other.id) is JobState.PAUSING
     said = {alert.sentence for alert in await database.read(alerts.recent, 10) if alert.kind is AlertKind.OVERCHARGE}
@@ -322,7 +322,7 @@ async def test_half_four_fifths_and_all_of_a_budget_are_told_once_each(database:
     assert sentences[1].endswith("is spent: 80 credits of 100 credits. See 'gossamer system credits'.")
     # Whoever looked after the job is not told the same again.
     await database.write(alerts.clear_of_job, job.id)
-    assert isinstance(await one.reserve(visit, "at-1"), Refusal)
+    assert isinstance(await one.reserve(visit, "at-1"), BudgetRefusal)
     assert [alert.kind for alert in await database.read(alerts.of_job, job.id)] == [AlertKind.BUDGET]
 
 
@@ -332,7 +332,7 @@ async def test_a_day_ends_at_midnight_utc(database: AnyDatabase) -> None:
     caps = {Scope.SYSTEM: Cap(30), Scope.ACCOUNT: Cap(40), Scope.JOB: Cap()}
     price = PRICES.priced("dear")
 
-    def reserve(tx: Tx) -> Reservation | Refusal:
+    def reserve(tx: Tx) -> Reservation | BudgetRefusal:
         # On a server the time is the server's; here it is the test's.
         at = Tx(tx.conn, replace(tx.dialect, own_clock=False), clock)
         return reservations.reserve(at, [PaidRequest(uuid4(), visit, None, price, price.worst_amount())], caps)[0]
@@ -340,7 +340,7 @@ async def test_a_day_ends_at_midnight_utc(database: AnyDatabase) -> None:
     before = await database.write(reserve)
     assert isinstance(before, Reservation)
     assert before.day == date(2026, 3, 31)
-    assert isinstance(await database.write(reserve), Refusal)
+    assert isinstance(await database.write(reserve), BudgetRefusal)
     clock.advance(1)
     after = await database.write(reserve)
     assert isinstance(after, Reservation)

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import insert
 from sqlalchemy.exc import DBAPIError
 
-from gossamer.db.tables_money import charges
+from gossamer.db.tables import charges
 from gossamer.db.transactions import Tx
 from gossamer.model.money import Cap
 from gossamer.store import budgets

@@ -17,7 +17,7 @@ from uuid import UUID
 from sqlalchemy import select
 
 from gossamer.clock import SystemClock
-from gossamer.db import tables_money as t
+from gossamer.db import tables as t
 from gossamer.db.database import Database, open_database
 from gossamer.db.transactions import Tx
 from gossamer.model.job import Job

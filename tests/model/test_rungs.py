@@ -13,9 +13,8 @@ from gossamer.fetch.forward_proxy import Permit
 from gossamer.fetch.providers.base import Books, Wish
 from gossamer.logging import get_logger
 from gossamer.model.account import credit_prices
-from gossamer.model.ladders import Mode, names_of
 from gossamer.model.registry import resolve
-from gossamer.model.rungs import RUNGS, Form, Lane, Provider, Rung, all_settings, label_of, providers
+from gossamer.model.rungs import RUNGS, Form, Lane, Mode, Provider, Rung, all_settings, label_of, names_of, providers
 from gossamer.settings import PREFIX, Settings, secret_names
 from gossamer.settings.files import not_here, provider_keys
 

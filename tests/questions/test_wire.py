@@ -11,7 +11,7 @@ import pytest
 from gossamer.api.questions import QUESTIONS
 from gossamer.billing.prices import PriceList
 from gossamer.fetch.providers.base import ProviderAccount
-from gossamer.history.manners import Gap
+from gossamer.history.politeness import Gap
 from gossamer.model.job import Job
 from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Scope
 from gossamer.model.page import Attempt

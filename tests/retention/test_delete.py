@@ -10,8 +10,7 @@ from gossamer.errors import UserError
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.retention import queries as retention_queries
-from gossamer.retention.classes import Terms
-from gossamer.retention.service import Retainer, delete_job
+from gossamer.retention.service import Retainer, Terms, delete_job
 from gossamer.store import events, jobs
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job, state_of

@@ -15,8 +15,7 @@ from gossamer.model.export import ExportRequest
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
 from gossamer.retention import queries as retention_queries
-from gossamer.retention.classes import Terms
-from gossamer.retention.service import NextStep, Retainer, RetentionReport, delete_job
+from gossamer.retention.service import NextStep, Retainer, RetentionReport, Terms, delete_job
 from gossamer.store import alerts, budgets, counters, events, exports, jobs, sites
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of

@@ -16,7 +16,8 @@ from gossamer.model.job import Job
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
 from gossamer.runtime.auto_pause import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
-from gossamer.store import alerts, budgets, jobs, lanes
+from gossamer.store import alerts, budgets, jobs
+from gossamer.store import visits as visit_store
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
 
@@ -181,7 +182,7 @@ async def test_a_job_that_wants_no_more_at_a_time_does_not_wait_for_a_worker(dat
 
 def _in_the_browser(tx: Tx, host: str) -> None:
     site = tx.run(select(sites.c.id).where(sites.c.host == host)).scalar_one()
-    (there,) = lanes.meet(tx, [(site, "browser")]).values()
+    (there,) = visit_store.meet(tx, [(site, "browser")]).values()
     tx.run(update(visits).where(visits.c.site_id == site).values(state="done"))
     tx.run(update(visits).where(visits.c.id == there).values(state="issued"))
 

@@ -15,11 +15,11 @@ from gossamer.blobs.folder import FolderBlobs
 from gossamer.clock import SystemClock
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
-from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule, desk_rules
 from gossamer.model.export import ExportRequest, ExportState
 from gossamer.model.states import JobState, SiteState
+from gossamer.model.worker import DESK_RULES, DeskKind, DeskRule, desk_rules
 from gossamer.recipes.registry import RECIPES
-from gossamer.retention.files import FileSweeper
+from gossamer.retention.service import FileSweeper
 from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.runtime.exporting import Exporter
 from gossamer.runtime.job_completion import Closer

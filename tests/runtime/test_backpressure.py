@@ -18,7 +18,7 @@ async def test_slow_writing_pauses_the_job_with_its_sentence(tmp_path: Path) -> 
     clock = FrozenClock()
     database = SqliteDatabase(tmp_path / "a.db", SystemClock())
     await database.write(upgrade)
-    database.patience = type(database.patience)(clock)
+    database.retries = type(database.retries)(clock)
     job = await database.write(make_job, "a.test")
     (visit,) = await database.write(claim_all)
     settler = Settler(database, clock, 0, lambda _: None)

@@ -13,11 +13,8 @@ from gossamer.blobs.folder import FolderBlobs
 from gossamer.clock import SystemClock
 from gossamer.db.tables import places
 from gossamer.dispatch.local import LocalDispatcher
-from gossamer.model.desk import DESK_RULES
-from gossamer.model.worker import Worker
-from gossamer.retention.classes import Terms
-from gossamer.retention.files import FileSweeper
-from gossamer.retention.service import Retainer
+from gossamer.model.worker import DESK_RULES, Worker
+from gossamer.retention.service import FileSweeper, Retainer, Terms
 from gossamer.runtime import cluster_leader as keeping
 from gossamer.runtime.alerts import Post
 from gossamer.runtime.background_slots import BackgroundSlots

@@ -4,11 +4,11 @@ from collections import Counter, deque
 from uuid import UUID, uuid4
 
 from gossamer.runtime.deal import Share, deal
-from gossamer.store.visits import Waiting
+from gossamer.store.visits import ReadyVisit
 
 
-def waiting(job: UUID, count: int, *, domain: str = "", suspect: bool = False) -> list[Waiting]:
-    return [Waiting(uuid4(), job, domain or f"d{number}-{job}", suspect) for number in range(count)]
+def waiting(job: UUID, count: int, *, domain: str = "", suspect: bool = False) -> list[ReadyVisit]:
+    return [ReadyVisit(uuid4(), job, domain or f"d{number}-{job}", suspect) for number in range(count)]
 
 
 def test_a_small_job_moves_beside_a_large_one() -> None:
@@ -41,7 +41,7 @@ def test_suspects_run_one_at_a_time_and_hold_nobody_up() -> None:
     assert [one.suspect for one in deal({job: suspects}, {}, 10, suspects=1)] == []
 
 
-def counts(dealt: list[Waiting], *jobs: UUID) -> list[int]:
+def counts(dealt: list[ReadyVisit], *jobs: UUID) -> list[int]:
     return [sum(one.job_id == job for one in dealt) for job in jobs]
 
 

@@ -19,7 +19,7 @@ from gossamer.clock import SystemClock
 from gossamer.db import tables as t
 from gossamer.db.transactions import Tx
 from gossamer.model.export import Export, ExportState
-from gossamer.retention.files import FileSweeper
+from gossamer.retention.service import FileSweeper
 from gossamer.runtime import exporting
 from gossamer.runtime.exporting import Exporter
 from gossamer.store import exports

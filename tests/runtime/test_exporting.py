@@ -28,8 +28,7 @@ from gossamer.model.job import Job
 from gossamer.model.states import JobState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.registry import RECIPES
-from gossamer.retention.files import FileSweeper
-from gossamer.retention.service import delete_job
+from gossamer.retention.service import FileSweeper, delete_job
 from gossamer.runtime.exporting import LEASE, Exporter, worker_name
 from gossamer.runtime.job_completion import Closer
 from gossamer.settle.step import Finished, Step

@@ -196,8 +196,8 @@ async def test_visits_that_are_taken_back_are_one_line(database: AnyDatabase, ca
     for place, name in enumerate(("a/0-1", "a/1-2", "b/0-3")):
         await database.write(visits.claim, tokens(ids[place::3]), name, -VISIT_LEASE)
     clock = FrozenClock()
-    database.patience._clock = clock
-    database.patience._back_at = clock.monotonic()
+    database.retries._clock = clock
+    database.retries._back_at = clock.monotonic()
     sweeper = Sweeper(database, clock, VISIT_LEASE)
     with caplog.at_level(logging.INFO, "gossamer"):
         for _ in range(4):

@@ -14,8 +14,7 @@ from sqlalchemy import select
 from gossamer.app import open_deps, rungs_here
 from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.schema import upgrade
-from gossamer.db.tables import pages, records
-from gossamer.db.tables_money import charges
+from gossamer.db.tables import charges, pages, records
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.frontier.frontier import MOST_IN_VAIN

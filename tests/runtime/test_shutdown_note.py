@@ -89,7 +89,7 @@ async def test_a_runner_whose_database_stayed_away_leaves_a_note(tmp_path: Path)
 
         # Whoever asks, the runner itself or the door that shows the job: patience ends for all of them.
         with pytest.raises(StorageAway):
-            await app.database.patience.lend(never)
+            await app.database.retries.run(never)
         await runner.stop()
         app.lock.release()
     assert b"pulled out" in (tmp_path / "surrender.json").read_bytes()

@@ -14,8 +14,8 @@ from gossamer.blobs.seam import BlobsAway
 from gossamer.db import tables as t
 from gossamer.db.transactions import Tx
 from gossamer.model.export import Export, ExportState
-from gossamer.retention import files
-from gossamer.retention.files import FileSweeper
+from gossamer.retention import service as retention_service
+from gossamer.retention.service import FileSweeper
 from gossamer.runtime import process_pool as running
 from gossamer.settings import Settings
 from gossamer.store import exports
@@ -111,7 +111,7 @@ def test_no_file_of_one_request_is_waited_for_longer_than_a_minute() -> None:
 async def test_who_deletes_waits_a_moment_and_hears_what_is_left(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_WAITED_FOR", 0.3)
+    monkeypatch.setattr(retention_service, "_WAITED_FOR", 0.3)
     monkeypatch.setattr(objects, "_LEAVE", 0.3)
     async with open_app(settings) as app:
         asked = await due(app)

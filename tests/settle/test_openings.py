@@ -12,9 +12,8 @@ from gossamer.db import tables
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.schema import set_up
 from gossamer.db.transactions import Tx
-from gossamer.model.asked import asked_page
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import Page, Visit
+from gossamer.model.page import Page, Visit, asked_page
 from gossamer.model.record import Follow
 from gossamer.model.states import SiteState
 from gossamer.model.url import site_of_url

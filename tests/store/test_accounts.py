@@ -13,7 +13,7 @@ from gossamer.accounts import passwords
 from gossamer.accounts import queries as account_queries
 from gossamer.accounts.service import digest_of, first_key, issue_key, looks_like_key, open_account
 from gossamer.db import tables
-from gossamer.db import tables_accounts as rows
+from gossamer.db import tables as rows
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake import control
@@ -23,8 +23,8 @@ from gossamer.model.account import DEFAULT, Bill, Quota, Right
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.recipes.prospect import PROSPECT
-from gossamer.store import account_jobs, accounts, jobs, usage
-from gossamer.store.account_jobs import AccountScopedDatabase, NotTheirs
+from gossamer.store import accounts, jobs, usage
+from gossamer.store.accounts import AccountScopedDatabase, NotTheirs
 from tests.conftest import AnyDatabase
 
 RECIPES = {"prospect": PROSPECT}
@@ -100,8 +100,8 @@ async def test_passwords_are_kept_as_digests() -> None:
 async def test_a_job_is_seen_by_its_own_account_only(database: AnyDatabase) -> None:
     await two_accounts(database)
     job = await submit(database, RECIPES, asked("hers", "ann"))
-    assert await database.read(account_jobs.job, "ann", job.id) is not None
-    assert await database.read(account_jobs.job, "bob", job.id) is None
+    assert await database.read(accounts.job, "ann", job.id) is not None
+    assert await database.read(accounts.job, "bob", job.id) is None
     assert [one.id for one in await database.read(_all_of, "ann")] == [job.id]
     assert await database.read(_all_of, "bob") == []
     found = await AccountScopedDatabase(database, "ann", job.id).read(jobs.get, job.id)
@@ -115,7 +115,7 @@ async def test_a_job_is_seen_by_its_own_account_only(database: AnyDatabase) -> N
 
 
 def _all_of(tx: Tx, account: str) -> list[Job]:
-    return list(account_jobs.page(tx, account, before=None, limit=10))
+    return list(accounts.jobs_page(tx, account, before=None, limit=10))
 
 
 async def test_an_idempotency_key_belongs_to_an_account(database: AnyDatabase) -> None:
@@ -140,7 +140,7 @@ async def test_what_is_too_much_waits_or_is_refused(database: AnyDatabase) -> No
     assert await database.write(let_in, lambda _, __: quota) == 0
     await database.write(jobs.move, first.id, JobState.CANCELLED)
     assert await database.write(let_in, lambda _, __: quota) == 1
-    began = await database.read(account_jobs.job, "ann", second.id)
+    began = await database.read(accounts.job, "ann", second.id)
     assert began is not None
     assert began.state is JobState.RUNNING
 
@@ -211,9 +211,9 @@ async def test_what_is_left_is_known_without_a_look_at_the_requests(database: An
 
 async def test_jobs_of_the_command_line_are_the_first_accounts(database: AnyDatabase) -> None:
     job = await database.write(jobs.create, "mine", "prospect", {}, 1)
-    assert await database.read(account_jobs.job, DEFAULT, job.id) is not None
+    assert await database.read(accounts.job, DEFAULT, job.id) is not None
     await database.write(lambda tx: tx.run(update(tables.jobs).values(account_id="ann")))
-    assert await database.read(account_jobs.job, DEFAULT, job.id) is None
+    assert await database.read(accounts.job, DEFAULT, job.id) is None
 
 
 async def test_a_key_is_found_by_its_account_however_many_others_fit(database: AnyDatabase) -> None:

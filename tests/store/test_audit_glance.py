@@ -10,8 +10,19 @@ from sqlalchemy import Column, Executable, Integer, Table, delete, insert, selec
 from sqlalchemy.exc import DBAPIError, StatementError
 
 from gossamer.crawl.audit import audit_now
-from gossamer.db.tables import checkpoints, counters, jobs, pages, records, sites, visits
-from gossamer.db.tables_money import budgets, charges, expenses, reservations
+from gossamer.db.tables import (
+    budgets,
+    charges,
+    checkpoints,
+    counters,
+    expenses,
+    jobs,
+    pages,
+    records,
+    reservations,
+    sites,
+    visits,
+)
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.job import Job
@@ -127,7 +138,10 @@ def judged(tx: Tx, job_id: UUID) -> tuple[list[str], list[str]]:
     """Damages that the audit finds, and those of them that look whole."""
     found, missed = [], []
     for name, harm in [*damages(tx, job_id), *paid(tx, job_id)]:
-        with suppress(_Undone, DBAPIError, StatementError), tx.aside():  # what the database itself refuses is no damage
+        with (
+            suppress(_Undone, DBAPIError, StatementError),
+            tx.savepoint(),
+        ):  # what the database itself refuses is no damage
             tx.conn.execute(harm)
             if not is_clean(tx, job_id):
                 found.append(name)

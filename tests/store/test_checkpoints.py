@@ -16,7 +16,7 @@ from gossamer.db.transactions import Tx
 from gossamer.model.job import Checkpoint, CheckpointCause
 from gossamer.model.states import JobState
 from gossamer.store import counters, jobs
-from gossamer.store.counters import KEPT, Change
+from gossamer.store.counters import KEPT, CounterChange
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
 
@@ -32,7 +32,7 @@ async def test_a_checkpoint_is_what_the_counters_of_all_shards_say(database: Any
     job = await database.write(make_job, "a.test", "b.test", "c.test")
     assert await database.read(counters.last, job.id) is None
     for shard in range(3):
-        change = Change(1, 2, 3, 4, 5, 6, 7, 8, 9)
+        change = CounterChange(1, 2, 3, 4, 5, 6, 7, 8, 9)
         await database.write(counters.add, shard, {job.id: change})
     await database.write(counters.take, job.id, CheckpointCause.PAUSE)
     last = await database.read(counters.last, job.id)
@@ -48,7 +48,7 @@ async def test_one_is_due_when_enough_visits_have_ended_since_the_last(database:
     job = await database.write(make_job, "a.test")
 
     async def end(visits: int, shard: int = 0) -> None:
-        await database.write(counters.add, shard, {job.id: Change(sites_done=visits)})
+        await database.write(counters.add, shard, {job.id: CounterChange(sites_done=visits)})
         await database.write(counters.take_due, [job.id], 10)
 
     await end(9)
@@ -75,7 +75,7 @@ async def test_only_the_last_ones_are_kept(database: AnyDatabase) -> None:
 
     def many(tx: Tx) -> None:
         for number in range(KEPT + 5):
-            counters.add(tx, number, {job.id: Change(sites_done=1)})
+            counters.add(tx, number, {job.id: CounterChange(sites_done=1)})
             counters.take(tx, job.id, CheckpointCause.PAUSE)
 
     await database.write(many)
@@ -87,18 +87,18 @@ async def test_only_the_last_ones_are_kept(database: AnyDatabase) -> None:
 async def test_one_taken_beside_a_take_back_does_not_become_the_last(new_postgres: Callable[[], str]) -> None:
     database = PostgresDatabase(new_postgres(), SystemClock())
     job = await database.write(make_job, "a.test", "b.test")
-    await database.write(counters.add, 0, {job.id: Change(sites_failed=1, pages_failed=5)})
+    await database.write(counters.add, 0, {job.id: CounterChange(sites_failed=1, pages_failed=5)})
     taking = asyncio.Event()
 
     def retry_slowly(tx: Tx) -> None:
         jobs.hold(tx, job.id)
-        counters.take_back(tx, job.id, Change(sites_failed=-1, pages_failed=-5, pages_open=5))
+        counters.take_back(tx, job.id, CounterChange(sites_failed=-1, pages_failed=-5, pages_open=5))
         counters.take(tx, job.id, CheckpointCause.VISITS)
         taking.set()
         tx.run(text("SELECT pg_sleep(0.3)"))
 
     def end_a_visit(tx: Tx) -> None:
-        counters.add(tx, 1, {job.id: Change(sites_done=1)})
+        counters.add(tx, 1, {job.id: CounterChange(sites_done=1)})
         counters.take_due(tx, [job.id], 1)
 
     retrying = asyncio.create_task(database.write(retry_slowly))
@@ -117,14 +117,14 @@ async def test_one_taken_beside_a_take_back_does_not_become_the_last(new_postgre
 async def test_a_runner_that_goes_waits_for_a_take_back(new_postgres: Callable[[], str]) -> None:
     database = PostgresDatabase(new_postgres(), SystemClock())
     job = await database.write(make_job, "a.test")
-    await database.write(counters.add, 0, {job.id: Change(pages_failed=5)})
+    await database.write(counters.add, 0, {job.id: CounterChange(pages_failed=5)})
     taking = asyncio.Event()
 
     def retry_slowly(tx: Tx) -> None:
         jobs.hold(tx, job.id)
         taking.set()
         tx.run(text("SELECT pg_sleep(0.3)"))
-        counters.take_back(tx, job.id, Change(pages_failed=-5, pages_open=5))
+        counters.take_back(tx, job.id, CounterChange(pages_failed=-5, pages_open=5))
         counters.take(tx, job.id, CheckpointCause.VISITS)
 
     retrying = asyncio.create_task(database.write(retry_slowly))
@@ -152,7 +152,7 @@ async def test_the_last_one_stays_the_last_when_the_clock_is_set_back(tmp_path: 
     await database.write(upgrade)
     job = await database.write(make_job, "a.test")
     for expected in range(1, 4):
-        await database.write(counters.add, 0, {job.id: Change(sites_done=1)})
+        await database.write(counters.add, 0, {job.id: CounterChange(sites_done=1)})
         await database.write(counters.take, job.id, CheckpointCause.PAUSE)
         last = await database.read(counters.last, job.id)
         assert last

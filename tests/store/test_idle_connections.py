@@ -35,12 +35,12 @@ async def test_a_connection_the_server_has_closed_is_replaced(
         # Whoever only looks is not told.
         assert await other.read(lambda tx: tx.run(end, {"pid": second}).scalar_one())
         second = await database.read(who)
-        database.patience.lasts = timedelta(seconds=20)
+        database.retries.limit = timedelta(seconds=20)
         assert await other.read(lambda tx: tx.run(end, {"pid": second}).scalar_one())
         third = await database.write(who)
         assert third != second
         # Idle for longer: nobody notices anything.
-        database.patience.lasts = timedelta()
+        database.retries.limit = timedelta()
         monkeypatch.setattr(postgres, "_FRESH", 0.0)
         assert await other.read(lambda tx: tx.run(end, {"pid": third}).scalar_one())
         assert await database.write(who) != third

@@ -13,14 +13,14 @@ from gossamer.db.tables import deliveries as rows
 from gossamer.db.tables import endpoint_pages
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
-from gossamer.model.desk import DESK_RULES, DeskKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.money import ACCOUNT, Amount, Budget, BudgetKey, Cap, Scope
 from gossamer.model.states import JobState
 from gossamer.model.webhook import DeliveryState, Endpoint, EventType
+from gossamer.model.worker import DESK_RULES, DeskKind
 from gossamer.retention import queries as retention_queries
 from gossamer.store import alerts, counters, exports, jobs, outbox, queue
-from gossamer.store.counters import Change
+from gossamer.store.counters import CounterChange
 from gossamer.webhooks import queries as webhook_queries
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
@@ -126,7 +126,7 @@ async def test_a_file_that_is_ready_is_told_once(database: AnyDatabase) -> None:
 
 
 def read_pages(tx: Tx, job_id: UUID, pages: int) -> None:
-    counters.add(tx, 0, {job_id: Change(pages_done=pages - 1, pages_failed=1)})
+    counters.add(tx, 0, {job_id: CounterChange(pages_done=pages - 1, pages_failed=1)})
 
 
 def long_ago(tx: Tx) -> None:
@@ -173,7 +173,7 @@ async def test_who_comes_in_the_middle_hears_of_what_follows(database: AnyDataba
     assert await database.write(outbox.tell_pages) == 1
     assert [one["data"]["batch"] for one in await database.read(told)] == [100]
     # Tried again, there are fewer: the number goes along, and nothing is told.
-    await database.write(counters.take_back, job.id, Change(pages_done=-50))
+    await database.write(counters.take_back, job.id, CounterChange(pages_done=-50))
     assert await database.write(outbox.tell_pages) == 0
     await database.write(read_pages, job.id, 100)
     assert await database.write(outbox.tell_pages) == 1

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from gossamer.clock import SystemClock
 from gossamer.crawl.sweep import PartitionUpkeep
-from gossamer.db import partitions
+from gossamer.db import postgres
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.db.migrations.partitioning import add_partitions
 from gossamer.db.schema import upgrade, upgrade_database
@@ -21,8 +21,7 @@ from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import new_id
 from gossamer.retention import queries as retention_queries
-from gossamer.retention.classes import Terms
-from gossamer.retention.service import Retainer
+from gossamer.retention.service import Retainer, Terms
 from gossamer.store import alerts, events, jobs, result_rows
 from tests.partitioned import Unbound, unbound, watch
 from tests.retention.finished import finished_job, rows_of
@@ -105,7 +104,7 @@ def where_rows_lie(tx: Tx, job_id: UUID) -> dict[str, set[str]]:
 
 
 async def test_three_months_and_a_default_are_there_from_the_start(server: PostgresDatabase) -> None:
-    assert await server.read(children) == {table: usual(table) for table in partitions.PARTITIONED}
+    assert await server.read(children) == {table: usual(table) for table in postgres.PARTITIONED}
 
 
 async def test_rows_lie_in_the_month_of_their_job(server: PostgresDatabase) -> None:
@@ -137,7 +136,7 @@ async def test_sweep_makes_months_ahead_and_says_so_once(server: PostgresDatabas
     clock = LaterClock()
     months = PartitionUpkeep(server, clock)
     await months.look()
-    assert await server.read(children) == {table: usual(table) for table in partitions.PARTITIONED}
+    assert await server.read(children) == {table: usual(table) for table in postgres.PARTITIONED}
     await server.write(say, f"DROP TABLE pages_{month(2)}")
     await months.look()
     assert len((await server.read(children))["pages"]) == 3, "not before an hour has passed"
@@ -160,7 +159,7 @@ async def test_rows_that_came_before_their_month_are_moved_into_it(server: Postg
     before = await server.read(rows_of, job.id)
     strays = {table: {f"{table}_default"} for table in FILLED}
     assert await server.read(where_rows_lie, job.id) == strays
-    assert await server.read(partitions.strays) == ["events", "pages", "records"]
+    assert await server.read(postgres.strays) == ["events", "pages", "records"]
     await PartitionUpkeep(server, SystemClock()).look()
     assert await server.read(where_rows_lie, job.id) == {table: {f"{table}_{month()}"} for table in FILLED}
     assert await server.read(rows_of, job.id) == before
@@ -239,7 +238,7 @@ async def test_a_month_goes_with_the_last_of_its_jobs(server: PostgresDatabase) 
         assert [one.kind for one in await server.read(events.of_job, job_id)][-1] == "job.archived"
         assert await server.read(retention_queries.deleted_at, job_id) is not None
     await server.write(events.add, ids[0], "job.forgot", "later")
-    assert await server.read(partitions.strays) == []
+    assert await server.read(postgres.strays) == []
     assert (await retainer.pass_once(datetime.now(UTC))).dropped == ()
 
 
@@ -252,9 +251,9 @@ async def test_an_empty_month_of_the_past_goes_and_the_present_stays(server: Pos
 async def test_a_file_has_no_partitions(tmp_path: Any) -> None:
     database = SqliteDatabase(tmp_path / "gossamer.db", SystemClock())
     await database.write(upgrade)
-    assert await database.write(partitions.make_next) is None
-    assert await database.write(partitions.drop_next) is None
-    assert await database.read(partitions.strays) == []
+    assert await database.write(postgres.make_next_partition) is None
+    assert await database.write(postgres.drop_next_partition) is None
+    assert await database.read(postgres.strays) == []
     await PartitionUpkeep(database, SystemClock()).look()
     await database.close()
 

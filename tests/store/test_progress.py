@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import delete, insert, update
 
 from gossamer.crawl.remaining_work import RemainingWork
-from gossamer.db import tables, tables_money
+from gossamer.db import tables
 from gossamer.db.transactions import Tx
 from gossamer.model.ids import new_id
 from gossamer.model.job import Progress
@@ -75,8 +75,8 @@ async def test_totals_are_the_same_sums_with_what_was_spent(database: AnyDatabas
     def spend(tx: Tx) -> None:
         for one, credits in ((job, 7), (other, 900)):
             budgets.hold(tx, [budgets.job_key(one.id)])
-            mine = tables_money.budgets.c.subject == one.id.hex
-            tx.run(update(tables_money.budgets).where(mine).values(spent_credits=credits, spent_micros=5))
+            mine = tables.budgets.c.subject == one.id.hex
+            tx.run(update(tables.budgets).where(mine).values(spent_credits=credits, spent_micros=5))
 
     nothing = await database.read(counters.totals, other.id)
     assert nothing == (Progress(sites_total=1), Amount(), Cap())

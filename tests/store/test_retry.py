@@ -179,7 +179,7 @@ async def test_a_dead_visit_gets_its_lives_back_and_a_site_its_peace(database: A
     def kill(tx: Tx) -> None:
         tx.run(tables.visits.update().values(state=VisitState.DEAD, deaths=3, lease=None))
         tx.run(tables.sites.update().values(state=SiteState.FAILED, reason="CRASHED"))
-        counters.add(tx, 0, {job.id: counters.Change(sites_failed=1)})
+        counters.add(tx, 0, {job.id: counters.CounterChange(sites_failed=1)})
         finish(tx, job.id)
 
     await database.write(kill)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.db.roles import roles_sql
+from gossamer.db.postgres import roles_sql
 from gossamer.errors import UserError
 
 

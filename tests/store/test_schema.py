@@ -10,9 +10,9 @@ from sqlalchemy import inspect, text
 
 from gossamer.clock import SystemClock
 from gossamer.db.database import SqliteDatabase
-from gossamer.db.partitions import PARTITIONED
+from gossamer.db.postgres import PARTITIONED
 from gossamer.db.schema import HEAD, known_revisions, ready_database, revision, set_up, upgrade
-from gossamer.db.tables_accounts import metadata
+from gossamer.db.tables import metadata
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from tests.conftest import AnyDatabase

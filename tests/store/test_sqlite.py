@@ -52,14 +52,14 @@ def log_of(database: SqliteDatabase) -> bytes:
 
 async def test_only_what_somebody_is_told_of_waits_for_the_disk(database: SqliteDatabase) -> None:
     assert await database.write(synced) == _FULL
-    assert await database.write_untold(synced) == _NORMAL
+    assert await database.write_nosync(synced) == _NORMAL
     assert await database.write(synced) == _FULL
 
 
 async def test_what_nobody_is_told_of_is_seen_by_everybody(database: SqliteDatabase) -> None:
     other = SqliteDatabase(database.path, SystemClock())
-    job = await database.write_untold(make_job, "a.test")
-    for look in (database.read, database.glance, other.read, other.glance):
+    job = await database.write_nosync(make_job, "a.test")
+    for look in (database.read, database.read_inline, other.read, other.read_inline):
         assert await look(jobs.get, job.id) == job
     await other.close()
 
@@ -70,7 +70,7 @@ def thread_of(tx: Tx) -> int:
 
 
 async def test_what_waits_for_nothing_is_written_in_the_thread_that_asks(database: SqliteDatabase) -> None:
-    assert await database.write_untold(thread_of) == threading.get_ident()
+    assert await database.write_nosync(thread_of) == threading.get_ident()
     assert await database.write(thread_of) != threading.get_ident()
 
 
@@ -85,33 +85,33 @@ async def test_while_another_thread_writes_the_loop_goes_on(database: SqliteData
     holding = asyncio.create_task(database.write(hold))
     try:
         assert await asyncio.to_thread(begun.wait, 30)
-        writing = asyncio.create_task(database.write_untold(thread_of))
+        writing = asyncio.create_task(database.write_nosync(thread_of))
         await asyncio.sleep(0.1)
         assert not writing.done()
     finally:
         over.set()
     assert await holding
     assert await writing != threading.get_ident()
-    assert await database.write_untold(thread_of) == threading.get_ident()
+    assert await database.write_nosync(thread_of) == threading.get_ident()
 
 
 async def test_who_writes_for_a_moment_is_waited_for_where_it_is_asked(database: SqliteDatabase) -> None:
     other = WriteLock(database.path)
     assert other.take_if_free()
     asyncio.get_running_loop().call_later(0.001, other.leave)
-    assert await database.write_untold(thread_of) == threading.get_ident()
+    assert await database.write_nosync(thread_of) == threading.get_ident()
     other.close()
 
 
 async def test_somebody_who_knows_of_no_turns_is_waited_for_elsewhere(database: SqliteDatabase) -> None:
     with closing(sqlite3.connect(database.path, isolation_level=None)) as stranger:
         stranger.execute("BEGIN IMMEDIATE")
-        writing = asyncio.create_task(database.write_untold(thread_of))
+        writing = asyncio.create_task(database.write_nosync(thread_of))
         await asyncio.sleep(0.1)
         assert not writing.done()
         stranger.execute("ROLLBACK")
     assert await writing != threading.get_ident()
-    assert await database.write_untold(thread_of) == threading.get_ident()
+    assert await database.write_nosync(thread_of) == threading.get_ident()
 
 
 async def test_what_fails_in_the_thread_that_asks_leaves_nothing_behind(database: SqliteDatabase) -> None:
@@ -121,9 +121,9 @@ async def test_what_fails_in_the_thread_that_asks_leaves_nothing_behind(database
 
     before = await database.read(count_jobs)
     with pytest.raises(ZeroDivisionError):
-        await database.write_untold(fail)
+        await database.write_nosync(fail)
     assert await database.read(count_jobs) == before
-    assert await database.write_untold(thread_of) == threading.get_ident()
+    assert await database.write_nosync(thread_of) == threading.get_ident()
     assert await asyncio.wait_for(database.write(count_jobs), 10) == before + 1  # the turn was left
 
 
@@ -147,7 +147,7 @@ async def test_an_end_that_fails_undoes_everything(database: SqliteDatabase) -> 
 
     await database.write(make)
     for orphan in (orphan_by_driver, orphan_by_library):
-        for write in (database.write, database.write_untold):
+        for write in (database.write, database.write_nosync):
             with pytest.raises(IntegrityError):
                 await write(orphan)
             assert await asyncio.wait_for(database.write(adopt), 10) == 0
@@ -164,7 +164,7 @@ async def test_the_library_goes_on_with_no_transaction_that_was_given_up(databas
     with pytest.raises(StorageAway, match="gone"):
         await database.write(give_up)
     assert await database.read(count_jobs) == before
-    assert await database.write_untold(thread_of) == threading.get_ident()
+    assert await database.write_nosync(thread_of) == threading.get_ident()
 
 
 def count_jobs(tx: Tx) -> int:
@@ -174,7 +174,7 @@ def count_jobs(tx: Tx) -> int:
 async def test_what_was_not_told_can_be_told_of_after_a_flush(database: SqliteDatabase) -> None:
     """Whether the disk has it shows only in a power cut: this is about all that may be there to sync, or may not."""
     await database.flush()  # there is no log yet
-    job = await database.write_untold(make_job, "a.test")
+    job = await database.write_nosync(make_job, "a.test")
     await database.flush()
     assert await database.read(jobs.get, job.id) == job
     await database.tidy()
@@ -186,7 +186,7 @@ async def test_a_system_with_one_way_to_sync_has_what_it_takes(
     database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "fdatasync", raising=False)  # as on macOS
-    await database.write_untold(make_job, "a.test")
+    await database.write_nosync(make_job, "a.test")
     await database.flush()
 
 
@@ -219,7 +219,7 @@ async def test_a_glance_at_what_is_damaged_says_what_a_read_says(tmp_path: Path)
     broken = SqliteDatabase(file, SystemClock())
     file.write_bytes(b"this is no database" * 1_000)
     with pytest.raises(UserError, match="damaged"):
-        await broken.glance(jobs.get, uuid4())
+        await broken.read_inline(jobs.get, uuid4())
     await broken.close()
 
 
@@ -249,7 +249,7 @@ async def test_damage_that_shows_between_two_rows_is_said_however_often_they_are
     half = len(pages) // 2 // 4_096 * 4_096
     file.write_bytes(pages[:half] + b"\xff" * (len(pages) - half))
     broken = SqliteDatabase(file, SystemClock())
-    for read in (broken.read, broken.read, broken.read, broken.glance):
+    for read in (broken.read, broken.read, broken.read, broken.read_inline):
         with pytest.raises(UserError, match="damaged"):
             await read(look)
     await broken.close()
@@ -290,7 +290,7 @@ async def test_the_log_begins_anew_beside_somebody_who_never_stops_writing(datab
 async def test_a_disk_that_fails_once_is_asked_again_and_nothing_is_written_twice(
     database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database.patience.lasts = timedelta(seconds=30)
+    database.retries.limit = timedelta(seconds=30)
     job = await database.write(make_job, "a.test")
     (visit,) = await database.write(claim_all)
     told: list[Committed] = []
@@ -322,7 +322,7 @@ async def test_a_disk_that_takes_nothing_is_a_database_that_is_away(
     def fail(_file: int) -> None:
         raise OSError(number, "no")
 
-    await database.write_untold(make_job, "a.test")
+    await database.write_nosync(make_job, "a.test")
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(error):
         await database.flush()
@@ -338,7 +338,7 @@ async def test_a_log_that_begins_anew_does_so_while_tidying(database: SqliteData
     await database.tidy()
     after = salt()
     assert after != before
-    assert await database.write_untold(thread_of) == threading.get_ident()
+    assert await database.write_nosync(thread_of) == threading.get_ident()
     assert salt() == after
 
 
@@ -346,13 +346,13 @@ async def test_what_is_closed_is_not_written_to(tmp_path: Path) -> None:
     database = SqliteDatabase(tmp_path / "a.db", SystemClock())
     await database.close()
     with pytest.raises(RuntimeError):
-        await database.write_untold(thread_of)
+        await database.write_nosync(thread_of)
 
 
 async def test_waiting_for_a_turn_is_not_synced_either(database: SqliteDatabase) -> None:
     with closing(sqlite3.connect(database.path, isolation_level=None)) as stranger:
         stranger.execute("BEGIN IMMEDIATE")
-        writing = asyncio.create_task(database.write_untold(synced))
+        writing = asyncio.create_task(database.write_nosync(synced))
         await asyncio.sleep(0.1)
         stranger.execute("ROLLBACK")
     assert await writing == _NORMAL

@@ -13,7 +13,7 @@ from gossamer.clock import SystemClock
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.transactions import Tx
 from gossamer.store import counters
-from gossamer.store.counters import Change
+from gossamer.store.counters import CounterChange
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
 
@@ -25,7 +25,7 @@ async def test_reads_of_one_moment_agree_beside_a_busy_writer(database: AnyDatab
     async def write() -> int:
         written = 0
         while not over.is_set():
-            await database.write(counters.add, written, {job.id: Change(pages_done=1)})
+            await database.write(counters.add, written, {job.id: CounterChange(pages_done=1)})
             written += 1
         return written
 
@@ -62,7 +62,7 @@ async def test_what_one_read_raises_is_raised_and_the_database_goes_on(database:
     with pytest.raises(ZeroDivisionError):
         await database.read_together(slow, broken)
     assert await database.read_together(slow, slow) == [job.id, job.id]
-    await database.write(counters.add, 0, {job.id: Change(pages_done=1)})
+    await database.write(counters.add, 0, {job.id: CounterChange(pages_done=1)})
 
 
 async def test_a_short_read_of_a_file_does_not_wait_for_long_ones(tmp_path: Path) -> None:

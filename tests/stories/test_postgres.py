@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 from asyncpg.exceptions import InsufficientPrivilegeError
 
-from gossamer.db.roles import roles_sql
+from gossamer.db.postgres import roles_sql
 from gossamer_sandbox.web.proof import compare
 from tests.stories.program import Terminal, finish, sample_web
 from tests.stories.program import Web as SampleWeb

@@ -15,7 +15,7 @@ import httpx
 import openpyxl
 import pytest
 
-from gossamer.retention.classes import Terms
+from gossamer.retention.service import Terms
 from tests.stories.program import Terminal
 from tests.toy_recipe import TOY
 from tests.toy_recipe.world import ToyWorld, serve

@@ -16,8 +16,7 @@ from gossamer.model.money import ACCOUNT
 from gossamer.model.webhook import DeliveryState
 from gossamer.webhooks import service as webhook_service
 from gossamer.webhooks.sender import UNREADABLE, Sender
-from gossamer.webhooks.service import Made
-from gossamer.webhooks.signing import KeySeals
+from gossamer.webhooks.service import KeySeals, NewEndpoint
 from tests.conftest import AnyDatabase
 from tests.webhooks.conftest import SEALS, MakeSender
 from tests.webhooks.listener import Listener
@@ -28,7 +27,7 @@ OPERATORS = Sealer(b"the secret that its operator has set since")
 
 
 @pytest.fixture
-async def made(database: AnyDatabase, poster: Poster, listener: Listener) -> Made:
+async def made(database: AnyDatabase, poster: Poster, listener: Listener) -> NewEndpoint:
     return await webhook_service.add(database, poster, SEALS, ACCOUNT, listener.url())
 
 
@@ -49,7 +48,7 @@ async def holding(database: AnyDatabase, secret: str) -> list[Any]:
     return [cell for cell in as_bytes if any(spelling in cell for spelling in spellings)]
 
 
-async def sent(database: AnyDatabase, sender: Sender, made: Made) -> str:
+async def sent(database: AnyDatabase, sender: Sender, made: NewEndpoint) -> str:
     """What became of a message."""
     message = await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     assert await sender.send_due(SOON) == 1
@@ -57,7 +56,9 @@ async def sent(database: AnyDatabase, sender: Sender, made: Made) -> str:
     return after.attempts[-1].error if after.state is not DeliveryState.DELIVERED else ""
 
 
-async def test_no_row_holds_a_secret(database: AnyDatabase, sender: Sender, listener: Listener, made: Made) -> None:
+async def test_no_row_holds_a_secret(
+    database: AnyDatabase, sender: Sender, listener: Listener, made: NewEndpoint
+) -> None:
     new = await webhook_service.rotate(database, SEALS, ACCOUNT, made.endpoint.id)
     assert await sent(database, sender, made) == ""
     for secret in (made.secret, new):
@@ -101,7 +102,7 @@ async def test_an_operator_who_sets_a_secret_later_loses_no_webhook(
 
 
 async def test_nothing_is_sent_unsigned_and_a_new_secret_mends_it(
-    database: AnyDatabase, make_sender: MakeSender, listener: Listener, made: Made
+    database: AnyDatabase, make_sender: MakeSender, listener: Listener, made: NewEndpoint
 ) -> None:
     other = KeySeals(Sealer(b"of a machine that was given another secret"))
     sender = make_sender(seals=other)
@@ -115,7 +116,7 @@ async def test_nothing_is_sent_unsigned_and_a_new_secret_mends_it(
 
 
 async def test_a_sealed_secret_signs_for_its_own_webhook_only(
-    database: AnyDatabase, sender: Sender, poster: Poster, listener: Listener, made: Made
+    database: AnyDatabase, sender: Sender, poster: Poster, listener: Listener, made: NewEndpoint
 ) -> None:
     other = await webhook_service.add(database, poster, SEALS, ACCOUNT, listener.url())
     of = endpoint_keys.c.endpoint_id

@@ -22,7 +22,7 @@ from gossamer.store import alerts, jobs
 from gossamer.webhooks import queries as webhook_queries
 from gossamer.webhooks import service as webhook_service
 from gossamer.webhooks.sender import Sender
-from gossamer.webhooks.service import Made
+from gossamer.webhooks.service import NewEndpoint
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
 from tests.webhooks.conftest import SEALS, MakeSender
@@ -32,7 +32,7 @@ SOON = timedelta(seconds=10)
 
 
 @pytest.fixture
-async def made(database: AnyDatabase, poster: Poster, listener: Listener) -> Made:
+async def made(database: AnyDatabase, poster: Poster, listener: Listener) -> NewEndpoint:
     return await webhook_service.add(database, poster, SEALS, ACCOUNT, listener.url())
 
 
@@ -48,7 +48,7 @@ def hurry(tx: Tx) -> None:
 
 
 async def test_a_job_is_told_from_its_beginning_to_its_end(
-    database: AnyDatabase, sender: Sender, listener: Listener, made: Made
+    database: AnyDatabase, sender: Sender, listener: Listener, made: NewEndpoint
 ) -> None:
     job = await database.write(make_job, "a.test")
     await database.write(jobs.move, job.id, JobState.PAUSING, "The disk is full.")
@@ -70,7 +70,7 @@ async def test_a_job_is_told_from_its_beginning_to_its_end(
 
 
 async def test_a_message_that_failed_comes_again_under_the_same_id(
-    database: AnyDatabase, sender: Sender, listener: Listener, made: Made
+    database: AnyDatabase, sender: Sender, listener: Listener, made: NewEndpoint
 ) -> None:
     listener.answers = [(500, {}), (302, {"location": listener.url()})]
     await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
@@ -94,7 +94,7 @@ async def test_a_message_that_failed_comes_again_under_the_same_id(
 
 
 async def test_an_endpoint_that_fails_keeps_its_other_messages_waiting_and_nobody_elses(
-    database: AnyDatabase, sender: Sender, poster: Poster, listener: Listener, made: Made
+    database: AnyDatabase, sender: Sender, poster: Poster, listener: Listener, made: NewEndpoint
 ) -> None:
     listener.answers = [(503, {"retry-after": "60"})]
     for _ in range(3):
@@ -111,7 +111,7 @@ async def test_an_endpoint_that_fails_keeps_its_other_messages_waiting_and_nobod
 
 
 async def test_two_senders_do_not_send_one_message_at_the_same_moment(
-    database: AnyDatabase, make_sender: MakeSender, listener: Listener, made: Made
+    database: AnyDatabase, make_sender: MakeSender, listener: Listener, made: NewEndpoint
 ) -> None:
     held = threading.Event()
 
@@ -133,7 +133,7 @@ async def test_two_senders_do_not_send_one_message_at_the_same_moment(
 
 
 async def test_what_a_dead_sender_left_is_sent_by_the_next_under_the_same_id(
-    database: AnyDatabase, make_sender: MakeSender, listener: Listener, made: Made
+    database: AnyDatabase, make_sender: MakeSender, listener: Listener, made: NewEndpoint
 ) -> None:
     message = await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     gone = UUID(int=7)
@@ -150,7 +150,7 @@ async def test_what_a_dead_sender_left_is_sent_by_the_next_under_the_same_id(
 
 
 async def test_a_home_that_is_worked_anew_need_not_wait_for_its_former_lease(
-    database: AnyDatabase, sender: Sender, made: Made
+    database: AnyDatabase, sender: Sender, made: NewEndpoint
 ) -> None:
     await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     long = timedelta(hours=1)
@@ -162,7 +162,7 @@ async def test_a_home_that_is_worked_anew_need_not_wait_for_its_former_lease(
 
 
 async def test_one_that_never_answers_is_left_after_the_time_limit(
-    database: AnyDatabase, sender: Sender, listener: Listener, made: Made
+    database: AnyDatabase, sender: Sender, listener: Listener, made: NewEndpoint
 ) -> None:
     ended = threading.Event()
 
@@ -179,7 +179,7 @@ async def test_one_that_never_answers_is_left_after_the_time_limit(
 
 
 async def test_of_an_endless_answer_only_the_head_is_read(
-    database: AnyDatabase, sender: Sender, listener: Listener, made: Made
+    database: AnyDatabase, sender: Sender, listener: Listener, made: NewEndpoint
 ) -> None:
     sent = 0
 
@@ -201,7 +201,7 @@ async def test_of_an_endless_answer_only_the_head_is_read(
 
 
 async def test_after_long_failure_it_is_switched_off_and_somebody_is_told(
-    database: AnyDatabase, sender: Sender, listener: Listener, made: Made
+    database: AnyDatabase, sender: Sender, listener: Listener, made: NewEndpoint
 ) -> None:
     listener.answers = [(500, {})]
     for _ in range(2):
@@ -233,7 +233,7 @@ def _fail_for_days(tx: Tx, endpoint_id: UUID) -> None:
 
 
 async def test_gone_switches_it_off_at_once(
-    database: AnyDatabase, sender: Sender, listener: Listener, made: Made
+    database: AnyDatabase, sender: Sender, listener: Listener, made: NewEndpoint
 ) -> None:
     listener.answers = [(410, {})]
     await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
@@ -244,7 +244,7 @@ async def test_gone_switches_it_off_at_once(
 
 
 async def test_while_a_secret_is_replaced_both_are_valid(
-    database: AnyDatabase, sender: Sender, listener: Listener, made: Made
+    database: AnyDatabase, sender: Sender, listener: Listener, made: NewEndpoint
 ) -> None:
     new = await webhook_service.rotate(database, SEALS, ACCOUNT, made.endpoint.id)
     await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
@@ -261,7 +261,7 @@ async def test_while_a_secret_is_replaced_both_are_valid(
 
 
 async def test_a_replayed_message_is_the_same_message(
-    database: AnyDatabase, sender: Sender, listener: Listener, made: Made
+    database: AnyDatabase, sender: Sender, listener: Listener, made: NewEndpoint
 ) -> None:
     message = await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     await sender.send_due(SOON)
@@ -273,7 +273,7 @@ async def test_a_replayed_message_is_the_same_message(
 
 
 async def test_the_loop_sends_what_is_written_while_it_runs(
-    database: AnyDatabase, sender: Sender, listener: Listener, made: Made
+    database: AnyDatabase, sender: Sender, listener: Listener, made: NewEndpoint
 ) -> None:
     running = asyncio.create_task(sender.run())
     await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
@@ -289,7 +289,7 @@ async def test_the_loop_sends_what_is_written_while_it_runs(
             await asyncio.sleep(0.02)
 
 
-async def test_what_is_old_goes_from_the_log(database: AnyDatabase, sender: Sender, made: Made) -> None:
+async def test_what_is_old_goes_from_the_log(database: AnyDatabase, sender: Sender, made: NewEndpoint) -> None:
     await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     await sender.send_due(SOON)
     waiting = await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)

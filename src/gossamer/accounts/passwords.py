@@ -1,4 +1,4 @@
-"""Passwords as argon2 digests. Everything here takes a while on purpose: call it in a thread."""
+"""Passwords as argon2 digests. Digesting is slow on purpose: call it in a thread."""
 
 from functools import cache
 
@@ -32,12 +32,12 @@ def fits(password: str, kept: str | None) -> bool:
     An unknown user (`kept` is None) takes as long as a known one.
     """
     try:
-        _hasher.verify(kept or _nobodys(), password[:LONGEST])
+        _hasher.verify(kept or _unused_digest(), password[:LONGEST])
     except (VerificationError, InvalidHashError):
         return False
     return kept is not None
 
 
 @cache
-def _nobodys() -> str:
+def _unused_digest() -> str:
     return _hasher.hash("a password that nobody has")

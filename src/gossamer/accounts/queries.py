@@ -7,13 +7,13 @@ from uuid import UUID
 
 from sqlalchemy import Row, bindparam, insert, select, update
 
-from gossamer.db.tables_accounts import accounts, api_keys, sessions, users
+from gossamer.db.tables import accounts, api_keys, sessions, users
 from gossamer.db.transactions import Tx
 from gossamer.model.account import ApiKey, Right, User
 from gossamer.model.ids import new_id
 
 TOLD_EVERY = timedelta(minutes=1)
-"""How exactly it is known when a key was last used: not each request is worth a write."""
+"""Precision of the time of a key's last use: not every request is worth a write."""
 
 
 def add_key(tx: Tx, account: str, name: str, right: Right, start: str, digest: bytes) -> ApiKey:
@@ -23,7 +23,7 @@ def add_key(tx: Tx, account: str, name: str, right: Right, start: str, digest: b
     return key
 
 
-# Prepared once: every request asks for it.
+# Prepared once: every request runs it.
 _HOLDER = (
     select(api_keys)
     .join(accounts, accounts.c.id == api_keys.c.account_id)
@@ -32,7 +32,7 @@ _HOLDER = (
 
 
 def key_holder(tx: Tx, digest: bytes) -> ApiKey | None:
-    """The key of this digest, if it is good and so is its account."""
+    """Return the key with this digest, if the key is not revoked and its account not closed."""
     row = tx.run(_HOLDER, {"given": digest}).first()
     return _key(row) if row else None
 
@@ -54,7 +54,7 @@ def get_key(tx: Tx, account: str, key_id: UUID) -> ApiKey | None:
 
 
 def keys_matching(tx: Tx, digits: str, account: str | None, limit: int = 5) -> list[ApiKey]:
-    """Keys of the account whose id ends or begins with these digits; for the operator, of any account."""
+    """Return keys whose id begins or ends with these digits, of one account or, for None, of all."""
     query = select(api_keys).order_by(api_keys.c.id.desc())
     if account is not None:
         query = query.where(api_keys.c.account_id == account)
@@ -88,8 +88,8 @@ def _key(row: Row[Any]) -> ApiKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
-    """A login that holds: whose it is, and how often it was renewed."""
+class ActiveLogin:
+    """A valid login: its user, and how often it was renewed."""
 
     id: UUID
     user: User
@@ -111,13 +111,13 @@ _WITH_ACCOUNT = users.join(accounts, accounts.c.id == users.c.account_id)
 
 
 def user_by_email(tx: Tx, email: str) -> tuple[User, str] | None:
-    """The user and the digest of their password, if they may come in."""
+    """Return the user and the digest of their password, if neither the user nor the account is closed."""
     row = tx.run(select(users).select_from(_WITH_ACCOUNT).where(users.c.email == email, _GOOD)).first()
     return (_user(row), str(row.password)) if row else None
 
 
 def set_password(tx: Tx, user_id: UUID, password: str) -> None:
-    """Another password ends all logins."""
+    """Set a new password, which ends all logins."""
     tx.run(update(users).where(users.c.id == user_id).values(password=password))
     tx.run(update(sessions).where(sessions.c.user_id == user_id).values(revoked_at=tx.now))
 
@@ -129,10 +129,10 @@ def begin_login(tx: Tx, user_id: UUID, digest: bytes, expires_at: datetime) -> U
     return identifier
 
 
-def get_login(tx: Tx, session_id: UUID) -> Login | None:
-    """A login as long as it holds."""
+def get_login(tx: Tx, session_id: UUID) -> ActiveLogin | None:
+    """Return a login if it is valid."""
     row = tx.run(_LOGIN.where(sessions.c.id == session_id, sessions.c.expires_at > tx.now)).first()
-    return Login(row.session_id, _user(row), row.turns, row.expires_at) if row else None
+    return ActiveLogin(row.session_id, _user(row), row.turns, row.expires_at) if row else None
 
 
 _LOGIN = (
@@ -142,8 +142,8 @@ _LOGIN = (
 )
 
 
-def renew_login(tx: Tx, session_id: UUID, old: bytes, new: bytes) -> Login | None:
-    """Take the next token instead of the last. One that was used before means that two have it: the login ends."""
+def renew_login(tx: Tx, session_id: UUID, old: bytes, new: bytes) -> ActiveLogin | None:
+    """Replace the refresh token. A token used twice was copied: the login ends, and the result is None."""
     found = get_login(tx, session_id)
     if found is None:
         return None

@@ -33,7 +33,7 @@ class Sealer:
 
     def open(self, sealed: bytes, purpose: str) -> str:
         """Decrypt a secret that was sealed for this purpose. Raises BrokenSeal."""
-        from cryptography.exceptions import InvalidTag
+        from cryptography.exceptions import InvalidTag  # loaded at first use, as below
 
         nonce, hidden = sealed[1 : 1 + _NONCE], sealed[1 + _NONCE :]
         if sealed[:1] != _VERSION or len(nonce) != _NONCE:
@@ -45,12 +45,12 @@ class Sealer:
 
     @cached_property
     def _cipher(self) -> "AESGCM":
-        # Loaded where something is sealed: few jobs bring a key of their own.
+        # Loaded at first use: few jobs have a key of their own.
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         from cryptography.hazmat.primitives.hashes import SHA256
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-        # Nobody can take it for what else is made of the same secret.
+        # `info` separates this key from other keys derived from the same secret.
         return AESGCM(HKDF(SHA256(), 32, salt=None, info=b"gossamer sealed keys 1").derive(self._secret))
 
 

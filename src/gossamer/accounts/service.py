@@ -15,14 +15,14 @@ from gossamer.model.account import DEFAULT, Account, ApiKey, Right, User
 from gossamer.store import accounts
 
 _PREFIX = "gsk_"
-_RANDOM = 32  # bytes: more than anybody can guess, so that a plain digest is enough
+_RANDOM = 32  # bytes: cannot be guessed, so that a plain digest is enough
 _SHOWN = 12
 _LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class NewKey:
-    """A key in the only moment at which it is known."""
+class PlainKey:
+    """A new key in clear text, which is not stored."""
 
     text: str
 
@@ -36,8 +36,8 @@ class NewKey:
         return digest_of(self.text)
 
 
-def make_key() -> NewKey:
-    return NewKey(_PREFIX + secrets.token_urlsafe(_RANDOM))
+def make_key() -> PlainKey:
+    return PlainKey(_PREFIX + secrets.token_urlsafe(_RANDOM))
 
 
 def looks_like_key(text: str) -> bool:
@@ -82,7 +82,7 @@ async def find_account(database: Database, identifier: str) -> Account:
 
 
 async def add_user(database: Database, account: Account, email: str, digest: str, right: Right) -> User:
-    """`digest` is the password's."""
+    """Add a user with the digest of their password."""
     address = email.strip().lower()
     if _EMAIL.fullmatch(address) is None:
         raise UserError("account.email", f"{email!r} is not an e-mail address.", hint="Give one like ann@acme.com.")
@@ -92,20 +92,20 @@ async def add_user(database: Database, account: Account, email: str, digest: str
     return added
 
 
-async def issue_key(database: Database, account: str, name: str, right: Right) -> tuple[NewKey, ApiKey]:
+async def issue_key(database: Database, account: str, name: str, right: Right) -> tuple[PlainKey, ApiKey]:
     """Create a key; return it in clear text, which is not stored, and its stored form."""
     new = make_key()
     return new, await database.write(queries.add_key, account, check_label(name), right, new.start, new.digest)
 
 
-async def first_key(database: Database) -> NewKey | None:
+async def first_key(database: Database) -> PlainKey | None:
     """Create an admin key for the first start of the server; None if a key with all rights exists."""
     new = make_key()
     return new if await database.write(_first_key, new) else None
 
 
-def _first_key(tx: Tx, new: NewKey) -> bool:
-    # Held, so that of two servers that start at once only one makes a key.
+def _first_key(tx: Tx, new: PlainKey) -> bool:
+    # Locked, so that of two servers that start at once only one creates a key.
     accounts.ensure_default(tx)
     accounts.hold(tx, DEFAULT)
     if queries.any_good_key(tx, Right.ADMIN):

@@ -1,4 +1,4 @@
-"""Tokens of a login: a short one that says who asks, and a long one that is good for one renewal."""
+"""Tokens of a login: a short-lived access token, and a refresh token for a single renewal."""
 
 import secrets
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _LONGEST = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Makes and reads the short ones. All who share the secret read each other's."""
+    """Makes and reads access tokens. Servers with the same secret accept each other's tokens."""
 
     secret: bytes
 
@@ -26,7 +26,7 @@ class Signer:
         return jwt.encode(claims, self.secret, algorithm=_HOW)
 
     def session(self, token: str) -> UUID | None:
-        """The login a token belongs to; None if it is over, or not ours."""
+        """Return the login of an access token; None if it has expired or is invalid."""
         try:
             claims = jwt.decode(
                 token, self.secret, algorithms=[_HOW], audience=_FOR, options={"require": ["exp", "sub", "aud"]}
@@ -50,7 +50,7 @@ def refresh_token(session: UUID, secret: str) -> str:
 
 
 def read_refresh(token: str) -> tuple[UUID | None, str]:
-    """The login and the secret of a token; None if it is none of ours."""
+    """Split a refresh token into its login and its secret; None for an invalid one."""
     head, _, secret = token.partition(".")
     try:
         return (UUID(hex=head) if secret else None), secret

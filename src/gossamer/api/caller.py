@@ -116,7 +116,7 @@ async def _look_up(given: str, parts: Parts) -> Caller:
 
 
 async def _by_key(given: str, parts: Parts) -> Caller:
-    found = await parts.app.database.glance(account_queries.key_holder, digest_of(given))
+    found = await parts.app.database.read_inline(account_queries.key_holder, digest_of(given))
     if found is None:
         raise UserError(
             "auth.wrong",

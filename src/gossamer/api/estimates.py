@@ -11,9 +11,9 @@ from gossamer.api.error_codes import JOB, declared
 from gossamer.api.guarded import Guarded
 from gossamer.api.jobs import NewJob, asked_of, job_request
 from gossamer.api.tenant import Tenant
+from gossamer.billing.estimating import EstimateInputs, Forecast
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES
-from gossamer.intake.estimate import Asked, Forecast
 from gossamer.model.job import JobRequest
 from gossamer.model.money import MICROS
 from gossamer.recipes.prospect import PROSPECT
@@ -105,7 +105,9 @@ async def _estimated(tenant: Tenant, parts: Parts, request: JobRequest, unnamed:
     return _shown(found, asked, request, parts, left)
 
 
-def _shown(found: Forecast | None, asked: Asked, request: JobRequest, parts: Parts, left: int | None) -> EstimateView:
+def _shown(
+    found: Forecast | None, asked: EstimateInputs, request: JobRequest, parts: Parts, left: int | None
+) -> EstimateView:
     pages = sum(len(target.pages) for target in asked.targets) + asked.unnamed if asked.policy.as_given else asked.sites
     rungs = [parts.prices.get(rung.name, 1) for rung in asked.policy.ladder.rungs]
     largest = 1 if asked.policy.as_given else max(asked.policy.pages_per_site, asked.policy.top_pages)

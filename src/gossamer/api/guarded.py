@@ -30,7 +30,7 @@ from gossamer.api.dependencies import Parts
 from gossamer.api.problems import Limited
 from gossamer.api.stale_cache import StaleCache
 from gossamer.errors import StorageAway, UserError
-from gossamer.store.account_jobs import NotTheirs
+from gossamer.store.accounts import NotTheirs
 
 LONGEST_PARAMETER = 200
 """Characters of one parameter in a path, unless the route says otherwise."""

@@ -16,10 +16,10 @@ from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.error_codes import JOB, ONCE, ROOM, STEER, declared
 from gossamer.api.guarded import ReadAgain
 from gossamer.api.tenant import Tenant
+from gossamer.billing.estimating import EstimateInputs
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
-from gossamer.intake.domain import Refusal, clean, read_domain, target_of
-from gossamer.intake.estimate import Asked
+from gossamer.intake.domain import BadEntry, clean, read_domain, target_of
 from gossamer.intake.ladders import agreed_ladder
 from gossamer.intake.limits import cap_of
 from gossamer.intake.submit import LONGEST_KEY, check_key
@@ -213,23 +213,23 @@ def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: b
         key or "",
         body.priority,
         cap,
-        at_once=body.max_concurrency,
+        max_concurrency=body.max_concurrency,
         usual_credits=usual,
     )
 
 
-def asked_of(parts: Parts, request: JobRequest, unnamed: int = 0) -> Asked:
+def asked_of(parts: Parts, request: JobRequest, unnamed: int = 0) -> EstimateInputs:
     """Return the inputs of an estimate."""
     recipe = parts.recipes[request.recipe]
     policy = recipe.bind(recipe.params.model_validate(request.params)).policy()
-    return Asked(request.recipe, policy, request.targets, parts.app.prices, unnamed=unnamed)
+    return EstimateInputs(request.recipe, policy, request.targets, parts.app.prices, unnamed=unnamed)
 
 
 def _targets(domains: list[str]) -> tuple[Target, ...]:
     found: dict[str, Target] = {}
     for number, text in enumerate(domains):
         domain = read_domain(clean(text))
-        if isinstance(domain, Refusal):
+        if isinstance(domain, BadEntry):
             raise UserError(
                 "job.domain",
                 f"#/body/domains/{number}: {text[:200]!r} is no domain: it {domain.why}.",
@@ -273,7 +273,7 @@ async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTP
         progress=views.counts(found.job, found.progress),
         params=found.job.params,
         priority=found.job.priority,
-        max_concurrency=found.job.at_once,
+        max_concurrency=found.job.max_concurrency,
         limits=views.limits(found.cap),
         spent_credits=found.spent.credits,
         spent_usd=found.spent.micros / 1_000_000,

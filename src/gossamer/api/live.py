@@ -17,7 +17,7 @@ from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
 from gossamer.store import counters, events, jobs, visits
-from gossamer.store.account_jobs import AccountScopedDatabase, NotTheirs
+from gossamer.store.accounts import AccountScopedDatabase, NotTheirs
 from gossamer.store.events import Line
 
 EVERY = 0.25  # minimum seconds between two updates of a job

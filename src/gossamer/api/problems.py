@@ -20,7 +20,7 @@ from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.exports.formats import FORMATS
 from gossamer.logging import get_logger
 from gossamer.model.fields import sentence_of
-from gossamer.store.account_jobs import NotTheirs
+from gossamer.store.accounts import NotTheirs
 
 log = get_logger(__name__)
 

@@ -25,7 +25,7 @@ from gossamer.model.fields import Strict
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
 from gossamer.recipes.base import Looks
-from gossamer.retention.erase import Found, domain_named, page_named
+from gossamer.retention.erase import JobMentions, domain_named, page_named
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["results"], route_class=ReadAgain)
 links = APIRouter(tags=["results"], route_class=Guarded)
@@ -271,7 +271,7 @@ async def forget(
     return Forgotten(forgotten=bool(found) and not dry_run, jobs=[_forgotten_in(one) for one in found])
 
 
-def _forgotten_in(one: Found) -> ForgottenIn:
+def _forgotten_in(one: JobMentions) -> ForgottenIn:
     return ForgottenIn(
         job_id=str(one.job.id),
         name=one.job.name,

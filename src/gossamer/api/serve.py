@@ -76,7 +76,7 @@ async def serve(
     """Run the server until SIGTERM or SIGINT."""
     app.check()
     listener = listen(host, port)
-    app.database.patience.lasts = app.settings.statement_timeout / 6
+    app.database.retries.limit = app.settings.statement_timeout / 6
     sys.setswitchinterval(_SWITCH)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -134,7 +134,7 @@ def _greet(say: Callable[[str], None], listener: socket.socket, key: str, worked
 @asynccontextmanager
 async def open_parts(app: App, development: Development | None = None) -> AsyncIterator[Parts]:
     async with open_counts(app) as (places, is_away):
-        patience, counted_there = app.database.patience, app.settings.redis_url is None
+        patience, counted_there = app.database.retries, app.settings.redis_url is None
 
         def is_gone() -> bool:
             return patience.away_for() > _BLINK

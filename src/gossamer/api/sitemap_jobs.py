@@ -30,7 +30,7 @@ from gossamer.model.job import Job
 from gossamer.model.money import MEGABYTE
 from gossamer.model.rungs import DIRECT, FIRECRAWL, RUNGS
 from gossamer.model.states import OVER, JobState
-from gossamer.store.account_jobs import NotTheirs
+from gossamer.store.accounts import NotTheirs
 
 router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"], route_class=ReadAgain)
 
@@ -160,7 +160,7 @@ async def create(body: NewSitemapJob, tenant: Spender, parts: GivenParts) -> Sit
     wanted = Wanted(formats=["metadata"], ladder=ladder)
     request = replace(wanted.request(listed, parts, name, None, sealed), sealed_keys=sealed)
     cap = cap_of(request.cap.credits, None, options.traffic_budget_mb, options.residential_limit_mb)
-    request = replace(request, cap=cap, at_once=options.max_concurrency)
+    request = replace(request, cap=cap, max_concurrency=options.max_concurrency)
     job = (await tenant.submit(request, DOOR, len(listed.urls))).job
     return await _shown(tenant, await tenant.job(job.id))
 

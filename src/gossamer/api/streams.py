@@ -20,8 +20,8 @@ from gossamer.api.live import Live, TooSlow, Update
 from gossamer.api.problems import Limited, of_user_error, problem
 from gossamer.errors import GossamerError, UserError
 from gossamer.model.account import Right
-from gossamer.store import account_jobs
-from gossamer.store.account_jobs import NotTheirs
+from gossamer.store import accounts
+from gossamer.store.accounts import NotTheirs
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["live"], route_class=Guarded)
 
@@ -183,7 +183,7 @@ async def _drained(socket: WebSocket) -> None:
 async def reader_of(connection: HTTPConnection, parts: Parts, job_id: UUID) -> Caller:
     """Return the caller, if the job belongs to their account."""
     caller = await FOLLOWER(connection, parts)
-    if await parts.app.database.read(account_jobs.job, caller.account, job_id) is None:
+    if await parts.app.database.read(accounts.job, caller.account, job_id) is None:
         raise NotTheirs(f"There is no job {job_id}.")
     return caller
 

@@ -12,36 +12,35 @@ from uuid import UUID
 
 from gossamer.accounts import queries as account_queries
 from gossamer.accounts import service as account_service
-from gossamer.accounts.service import NewKey
+from gossamer.accounts.service import PlainKey
 from gossamer.api.cursors import Cursors
 from gossamer.app import App, key_seals, open_poster
+from gossamer.billing.estimating import EstimateInputs, Forecast, forecast
 from gossamer.crawl.express import Express
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.exports.orders import Wish, request_of
 from gossamer.intake import control, limits
-from gossamer.intake.estimate import Asked, Forecast, forecast
 from gossamer.intake.submit import Submitted, request_again, submit_once
 from gossamer.model.account import Account, ApiKey, Bill, Quota, Right
 from gossamer.model.export import RESULT, Export
-from gossamer.model.express_slot import ExpressSlot
 from gossamer.model.job import Job, JobRequest, Progress
-from gossamer.model.mention import Mention
+from gossamer.model.mention import ErasureTarget
 from gossamer.model.money import Budget, Cap
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of_url
 from gossamer.model.webhook import Delivery, DeliveryState, Endpoint, EventType
+from gossamer.model.worker import ExpressSlot
 from gossamer.recipes import page_results
 from gossamer.recipes.registry import is_listed
-from gossamer.retention.erase import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
-from gossamer.retention.files import FileSweeper
-from gossamer.retention.service import delete_job, refuse_at_work
-from gossamer.store import account_jobs, accounts, budgets, counters, exports, jobs, records, usage
-from gossamer.store.account_jobs import AccountScopedDatabase, NotTheirs
-from gossamer.store.given_pages import Listing, ScrapedPage
+from gossamer.retention.erase import MAY_HAVE_FOUND, JobMentions, find_mentions, forget_in_job
+from gossamer.retention.service import FileSweeper, delete_job, refuse_at_work
+from gossamer.store import accounts, budgets, counters, exports, jobs, records, usage
+from gossamer.store.accounts import AccountScopedDatabase, NotTheirs
+from gossamer.store.given_pages import ScrapedPage, ScrapedPages
 from gossamer.store.records import Failure, Failures
 from gossamer.webhooks import service as webhook_service
-from gossamer.webhooks.service import Made
+from gossamer.webhooks.service import NewEndpoint
 
 _FEW = 10  # pages of a scrape that is over before its remaining time could be estimated
 
@@ -59,7 +58,7 @@ class TenantWebhooks:
     async def get(self, webhook_id: UUID) -> Endpoint:
         return await webhook_service.get(self._app.database, self.id, webhook_id)
 
-    async def add(self, url: str, events: Collection[EventType]) -> Made:
+    async def add(self, url: str, events: Collection[EventType]) -> NewEndpoint:
         async with open_poster(self._app.settings, self._app.clock) as addresses:
             return await webhook_service.add(
                 self._app.database, addresses, key_seals(self._app.settings), self.id, url, events
@@ -125,22 +124,22 @@ class Tenant:
     # Jobs.
 
     async def job(self, job_id: UUID) -> Job:
-        found = await self._app.database.read(account_jobs.job, self.id, job_id)
+        found = await self._app.database.read(accounts.job, self.id, job_id)
         if found is None:
             raise NotTheirs(f"There is no job {job_id}.")
         return found
 
     async def jobs(self, before: UUID | None, limit: int, states: Collection[JobState], recipe: str) -> list[Job]:
         return await self._app.database.read(
-            account_jobs.page, self.id, before=before, limit=limit, states=states, recipe=recipe
+            accounts.jobs_page, self.id, before=before, limit=limit, states=states, recipe=recipe
         )
 
     async def jobs_by(self, door: str, name: str, limit: int) -> list[Job]:
         """Return the jobs submitted by one kind of request, newest first; with `name`, only those of that name."""
-        return await self._app.database.read(account_jobs.by_door, self.id, door, name, limit)
+        return await self._app.database.read(accounts.jobs_by_door, self.id, door, name, limit)
 
-    async def status(self, job_id: UUID) -> account_jobs.Status:
-        found = await self._app.database.read(account_jobs.status, self.id, job_id)
+    async def status(self, job_id: UUID) -> accounts.JobSnapshot:
+        found = await self._app.database.read(accounts.job_status, self.id, job_id)
         if found is None:
             raise NotTheirs(f"There is no job {job_id}.")
         job = found.job
@@ -206,7 +205,7 @@ class Tenant:
         """Make a job durable that was submitted for immediate crawling, before it is announced to the client."""
         await self._app.database.flush()
 
-    async def foresee(self, asked: Asked) -> Forecast:
+    async def foresee(self, asked: EstimateInputs) -> Forecast:
         """Forecast the cost of a job, based on the past jobs of this account."""
         return await forecast(self._app.database, replace(asked, account=self.id))
 
@@ -266,7 +265,7 @@ class Tenant:
 
     # Results.
 
-    async def found(self, job: Job, kind: str, after: bytes, limit: int) -> list[records.Found]:
+    async def found(self, job: Job, kind: str, after: bytes, limit: int) -> list[records.KeyedRecord]:
         await self._refuse_gone(job)
         return await self._of(job.id).read(records.found, job.id, kind, after, limit)
 
@@ -292,7 +291,7 @@ class Tenant:
     async def scraped(self, job: Job, url: str) -> ScrapedPage | None:
         return await page_results.read_result(self._of(job.id), job.id, page_results.kind_of(job.recipe), url)
 
-    async def scraped_after(self, job: Job, after: str, limit: int) -> Listing:
+    async def scraped_after(self, job: Job, after: str, limit: int) -> ScrapedPages:
         await self._refuse_gone(job)
         kind = page_results.kind_of(job.recipe)
         return await page_results.results_after(self._of(job.id), job.id, kind, after, limit)
@@ -306,7 +305,7 @@ class Tenant:
             return page
         return await page_results.with_files(self._app.page_files(), job.id, page)
 
-    async def forget(self, mention: Mention, job_id: UUID | None, *, dry_run: bool) -> list[Found]:
+    async def forget(self, mention: ErasureTarget, job_id: UUID | None, *, dry_run: bool) -> list[JobMentions]:
         """Remove what the account's jobs have stored about a page or a domain, and return it.
 
         With `dry_run`, only return what would be removed.
@@ -315,7 +314,7 @@ class Tenant:
         if job_id:
             wanted = [await self.job(job_id)]
         else:
-            wanted = await self._app.database.read(account_jobs.in_states, self.id, *MAY_HAVE_FOUND)
+            wanted = await self._app.database.read(accounts.jobs_in_states, self.id, *MAY_HAVE_FOUND)
         for job in wanted:
             kinds = self._app.recipes[job.recipe].kinds if job.recipe in self._app.recipes else ()
             if one := await find_mentions(self._of(job.id), job, kinds, mention):
@@ -371,23 +370,23 @@ class Tenant:
 
     async def at_work(self) -> tuple[int, int]:
         """Return the number of running jobs, and of jobs that wait for one of them to end."""
-        running = await self._app.database.read(account_jobs.count, self.id, *limits.AT_WORK)
+        running = await self._app.database.read(accounts.count_jobs, self.id, *limits.AT_WORK)
         return running, await self._app.database.read(usage.count_waiting, self.id)
 
-    async def use_of(self, job: Job) -> usage.Use | None:
+    async def use_of(self, job: Job) -> usage.JobUsage | None:
         """Return the job's usage so far; None for a job that was not submitted through the server."""
         return await self._app.database.read(usage.one, self.id, job.id)
 
-    async def used(self, first: str, last: str, before: UUID | None, limit: int) -> list[usage.Use]:
+    async def used(self, first: str, last: str, before: UUID | None, limit: int) -> list[usage.JobUsage]:
         return await self._app.database.read(usage.page, self.id, first, last, before, limit)
 
-    async def used_by_day(self, first: str, last: str) -> list[usage.Day]:
+    async def used_by_day(self, first: str, last: str) -> list[usage.UsageDay]:
         return await self._app.database.read(usage.days, self.id, first, last)
 
     async def keys(self) -> Sequence[ApiKey]:
         return await self._app.database.read(account_queries.keys_of, self.id)
 
-    async def add_key(self, name: str, right: Right) -> tuple[NewKey, ApiKey]:
+    async def add_key(self, name: str, right: Right) -> tuple[PlainKey, ApiKey]:
         return await account_service.issue_key(self._app.database, self.id, name, right)
 
     async def revoke_key(self, key_id: UUID) -> ApiKey:

@@ -14,7 +14,7 @@ from gossamer.model.money import MEGABYTE, MICROS, Cap
 from gossamer.model.states import OVER, JobState
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.store.records import Failure
-from gossamer.store.usage import Day, Use
+from gossamer.store.usage import JobUsage, UsageDay
 
 _ID = "0192f3a1-7b2c-7d4e-8f5a-6b7c8d9e0f1a"
 
@@ -321,7 +321,7 @@ def key_fields(one: ApiKey) -> dict[str, Any]:
     }
 
 
-def use(one: Use) -> UseView:
+def use(one: JobUsage) -> UseView:
     return UseView(
         job_id=str(one.job_id),
         at=one.at,
@@ -339,7 +339,7 @@ def use(one: Use) -> UseView:
     )
 
 
-def day(one: Day) -> DayView:
+def day(one: UsageDay) -> DayView:
     return DayView(
         day=one.day,
         requests=one.requests,

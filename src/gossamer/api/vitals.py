@@ -9,7 +9,7 @@ from enum import StrEnum
 from gossamer.db.database import Database
 from gossamer.db.health import database_time
 from gossamer.errors import StorageAway
-from gossamer.store.workers import Labour, labour
+from gossamer.store.workers import WorkState, labour
 
 _EVERY = 1.0  # seconds between two checks of the database
 _PATIENCE = 3.0  # seconds in which it has to answer
@@ -70,7 +70,7 @@ class Vitals:
                 self.workers = _said_of(await self._database.read(labour, self._lease))
 
 
-def _said_of(seen: Labour) -> Workers:
+def _said_of(seen: WorkState) -> Workers:
     if not seen.jobs:
         return Workers.IDLE
     if seen.stalled:

@@ -36,11 +36,11 @@ from gossamer.errors import UserError
 from gossamer.fetch.deny_list import DenyList
 from gossamer.fetch.http import read_trust
 from gossamer.model.account import Quota, credit_prices
-from gossamer.model.desk import DeskKind, DeskRule, desk_rules
 from gossamer.model.money import Cap, Scope
+from gossamer.model.worker import DeskKind, DeskRule, desk_rules
 from gossamer.recipes.base import Recipe
 from gossamer.recipes.registry import RECIPES
-from gossamer.retention.classes import Terms
+from gossamer.retention.service import Terms
 from gossamer.runtime import shutdown_note
 from gossamer.runtime.alerts import LogChannel
 from gossamer.runtime.background_slots import SEATS, BackgroundSlots
@@ -51,7 +51,7 @@ from gossamer.settings import Settings
 if TYPE_CHECKING:
     from gossamer.crawl.express import Express
     from gossamer.fetch.post import Poster
-    from gossamer.retention.files import FileSweeper
+    from gossamer.retention.service import FileSweeper
     from gossamer.runtime.concluding import Concluder
     from gossamer.runtime.exporting import Exporter
     from gossamer.runtime.runner import Runner
@@ -168,7 +168,7 @@ class App:
             pool=EXPORTERS_POOL,
             pooled=self.settings.pooled,
         )
-        database.patience.lasts = self.database.patience.lasts
+        database.retries.limit = self.database.retries.limit
         try:
             name = worker_name(self.home_name, who)
             results = ResultLines(database, self.page_files(), credit_prices(self.settings.quota_prices))
@@ -181,7 +181,7 @@ class App:
         """Yield the sender of webhook messages. It has its own slots, so that slow exports do not delay messages."""
         # Needed by runners and servers only.
         from gossamer.runtime.exporting import worker_name
-        from gossamer.webhooks.sender import Enclosures, Sender
+        from gossamer.webhooks.sender import Attachments, Sender
 
         name = worker_name(self.home_name, who)
         desk = self.desk(self.database, name, self.desk_rules[DeskKind.WEBHOOK].limit)
@@ -191,7 +191,7 @@ class App:
                 return await stack.enter_async_context(open_poster(self.settings, self.clock))
 
             seals, turn = key_seals(self.settings), partial(desk.turn, DeskKind.WEBHOOK)
-            enclosed = Enclosures(self.database, self.export_store(), self.clock, self.settings.api_url or "")
+            enclosed = Attachments(self.database, self.export_store(), self.clock, self.settings.api_url or "")
             patience = self.settings.webhook_patience
             yield Sender(self.database, self.clock, poster, seals, name, turn, patience=patience, enclose=enclosed.body)
 
@@ -213,7 +213,7 @@ class App:
     def file_sweeper(self) -> "FileSweeper":
         """Return the sweeper, which removes expired files and uploads the files that wait for object storage."""
         # Needed by runners and servers only.
-        from gossamer.retention.files import FileSweeper
+        from gossamer.retention.service import FileSweeper
 
         return FileSweeper(self.database, self.export_store(), self.page_files())
 

@@ -64,7 +64,7 @@ async def open_deps(
         return open_database(url, clock, checkpoints=False, pool=pool, longest=longest, pooled=settings.pooled)
 
     database = open_rows(pool)
-    database.patience.lasts = settings.database_patience
+    database.retries.limit = settings.database_patience
     resolver = Resolver(clock, servers=settings.dns_servers)
     guard = Guard(
         resolver,

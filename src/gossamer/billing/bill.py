@@ -8,11 +8,10 @@ from uuid import UUID
 
 from gossamer.billing.prices import PriceList
 from gossamer.db.transactions import Tx
+from gossamer.model.alert import rendering_sentence
 from gossamer.model.job import Job, Progress
-from gossamer.model.ladders import Mode, premium_rung
-from gossamer.model.messages import rendering_sentence
 from gossamer.model.money import NOTHING, Amount, dollars, shown
-from gossamer.model.rungs import DIRECT, RUNGS, by_usual_cost, label_of, provider_title
+from gossamer.model.rungs import DIRECT, RUNGS, Mode, by_usual_cost, label_of, premium_rung, provider_title
 from gossamer.store import charges, result_rows
 from gossamer.store.charges import Expense
 from gossamer.store.result_rows import Rendered, SitePlace
@@ -22,13 +21,13 @@ _TOLD = 5  # domains that needed a browser
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One way to fetch: the pages it got, and what it took, for those and for all it did not get."""
+    """One way to fetch: the pages it read, and its total cost, including failed pages."""
 
     rung: str
-    provider: str  # nothing where nobody is paid
+    provider: str  # "" for a free method
     pages: int = 0
     requests: int = 0  # that cost something
-    assumed: int = 0  # of these, those whose price nobody said
+    assumed: int = 0  # of these, those whose price was not reported
     amount: Amount = NOTHING
 
 
@@ -55,9 +54,9 @@ class Saving:
 class Bill:
     """Costs of a job so far."""
 
-    could_cost: bool  # it may climb to somebody who is paid, or has done so
+    could_cost: bool  # its ladder has paid rungs, or paid requests were made
     methods: tuple[Method, ...] = ()  # the cheapest first
-    domains: Mapping[str, int] | None = None  # those that succeeded, each under its dearest method
+    domains: Mapping[str, int] | None = None  # successful domains, by their most expensive method
     rendered: tuple[Rendered, ...] = ()  # domains with pages that needed a browser, most first
     more_rendered: bool = False
     saving: Saving | None = None
@@ -75,7 +74,7 @@ class Bill:
         return sum(one.assumed for one in self.methods)
 
     def by_provider(self) -> dict[str, Amount]:
-        """Under the providers' own names, the dearest first."""
+        """Return the spending by provider, most expensive first."""
         sums: dict[str, Amount] = defaultdict(lambda: NOTHING)
         for one in self.methods:
             if one.amount:
@@ -84,9 +83,9 @@ class Bill:
 
 
 def read_bill(tx: Tx, job: Job, prices: PriceList, progress: Progress, without: Sequence[SitePlace] = ()) -> Bill:
-    """From the rows; `without` these sites, of which `progress` says nothing either.
+    """Read the bill of a job, `without` these sites, which `progress` does not include either.
 
-    A job with one way to fetch that is free is asked nothing about its pages.
+    For a job with a single free method its pages are not read.
     """
     ladder = job.params.get("ladder") or ()
     left_out = [place.id for place in without]
@@ -185,7 +184,7 @@ def assumed_sentence(bill: Bill) -> str:
 
 
 def rendering_sentences(bill: Bill) -> list[str]:
-    """`example.com: 3/47 pages required JS rendering`, of those that needed it most."""
+    """Return sentences such as `example.com: 3/47 pages required JS rendering`, most rendered pages first."""
     told = [rendering_sentence(one.host, one.rendered, one.read) for one in bill.rendered]
     return [*told, "and more domains"] if bill.more_rendered else told
 
@@ -196,7 +195,7 @@ def rendering_words(one: Rendered) -> str:
 
 
 def percent(share: float) -> str:
-    """`8 %`; what is there is never 0 %, and what is not all never 100 %."""
+    """Format a share as `8 %`; a small one is never 0 %, and a partial one never 100 %."""
     if 0 < share < 0.01:
         return "under 1 %"
     return "over 99 %" if 0.99 < share < 1 else f"{share:.0%}".replace("%", " %")

@@ -38,7 +38,7 @@ class PriceList:
     read: date = PRICES_READ
 
     def of(self, rung: str) -> Price | None:
-        """None: it costs nothing."""
+        """Return the price of a rung; None: it is free."""
         return self.prices.get(rung)
 
     def priced(self, rung: str) -> Price:
@@ -51,9 +51,9 @@ class PriceList:
 
 
 def price_list(usd_per_credit: float, own: Mapping[str, OwnPrice], read: date | None = None) -> PriceList:
-    """The usual table at the operator's price of a credit, with what they say of single rungs.
+    """Return the default prices with the operator's price of a credit and their prices of single rungs.
 
-    A rung the table does not have is theirs alone: `residential`, paid by its traffic, is one.
+    A name missing in the table is the operator's own, such as `residential`, which is paid by traffic.
     """
     prices = {rung: replace(price, micros_per_credit=_micros(usd_per_credit)) for rung, price in usual_prices().items()}
     for rung, said in own.items():

@@ -25,10 +25,9 @@ from gossamer.clock import Clock
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.logging import get_logger
-from gossamer.model.alert import AlertKind
+from gossamer.model.alert import PAUSES, AlertKind
 from gossamer.model.ids import new_id, short
-from gossamer.model.messages import PAUSES
-from gossamer.model.money import Cap, Price, Refusal, Reservation, Scope, Why, shown
+from gossamer.model.money import BudgetRefusal, Cap, Price, Reservation, Scope, Why, shown
 from gossamer.model.page import Visit
 from gossamer.store import charges, reservations
 from gossamer.store.budgets import PaidRequest
@@ -41,7 +40,7 @@ _KINDS = {
 }
 
 
-def pause_of(refusal: Refusal, price: Price, job_id: UUID) -> tuple[AlertKind, str] | None:
+def pause_of(refusal: BudgetRefusal, price: Price, job_id: UUID) -> tuple[AlertKind, str] | None:
     """Return the reason to pause the job; None if it continues: a lease was lost, or the budget is crowded."""
     if refusal.why is Why.CLOSED:
         figures = {"rung": price.rung, "charged": refusal.used, "worst": price.worst}
@@ -54,10 +53,10 @@ def pause_of(refusal: Refusal, price: Price, job_id: UUID) -> tuple[AlertKind, s
 
 
 MOST_AT_ONCE = 200  # requests in one transaction
-PATIENCE = timedelta(seconds=5)  # with room that others may give back
-_AGAIN = 0.1  # seconds until a budget that is only crowded is asked again
+PATIENCE = timedelta(seconds=5)  # wait for reservations of others to be released
+_AGAIN = 0.1  # seconds until a crowded budget is retried
 
-Answer = Reservation | Refusal
+Answer = Reservation | BudgetRefusal
 
 log = get_logger(__name__)
 
@@ -72,7 +71,7 @@ class _Waiting:
 
 
 class Treasurer:
-    """`caps` are the operator's: of the system per day, of an account per month, of a job that came without its own."""
+    """Reserves and releases amounts. `caps`: of the system per day, of an account per month, of a job by default."""
 
     def __init__(
         self,
@@ -90,7 +89,7 @@ class Treasurer:
         self._waiting: list[_Waiting] = []
         self._crowded: list[_Waiting] = []
         self._released: list[UUID] = []
-        self._ask_again = 0.0  # when those who wait for room are looked at again
+        self._ask_again = 0.0  # time of the next retry of crowded reservations
         self._news = asyncio.Event()
         self._closing = False
         self._serving: asyncio.Task[None] | None = None
@@ -113,12 +112,12 @@ class Treasurer:
         try:
             return await asyncio.shield(one.answer)
         except asyncio.CancelledError:
-            # Nobody waits any more: what is granted all the same is given back.
+            # The caller was cancelled: a reservation granted anyway is released.
             one.answer.add_done_callback(self._unwanted)
             raise
 
     def release(self, reservation: Reservation) -> None:
-        """Nothing was sent, so nothing is owed. Never waits."""
+        """Release the reservation of a request that was not sent. Never waits."""
         self._released.append(reservation.id)
         self._serve()
 
@@ -148,7 +147,7 @@ class Treasurer:
             self._serve()
 
     async def _work(self) -> None:
-        """As long as there is anything to do: one transaction for all who wait by then."""
+        """Serve all waiting requests, one transaction per batch, until none is left."""
         while self._waiting or self._crowded or self._released:
             self._news.clear()
             if not self._waiting and not self._released:
@@ -160,20 +159,20 @@ class Treasurer:
             batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
             released, self._released = self._released, []
             try:
-                answers = await self._turn([one.asked for one in batch], released)
+                answers = await self._transact([one.asked for one in batch], released)
             except BaseException as error:
-                self._released += released  # still to be given back
+                self._released += released  # still to be released
                 for one in batch:
                     _fail(one.answer, error)
                 if not isinstance(error, Exception):
                     raise
-                # Nobody is told of a grant, so nothing is sent; whether there is one, the database may not have said.
+                # The callers get an error and send nothing; but the transaction may have been committed.
                 self._released = [] if self._closing else self._released + [one.asked.id for one in batch]
                 await asyncio.sleep(_AGAIN)
                 continue
             await self._answer(batch, answers)
 
-    async def _turn(self, asked: Sequence[PaidRequest], released: Sequence[UUID]) -> Sequence[Answer]:
+    async def _transact(self, asked: Sequence[PaidRequest], released: Sequence[UUID]) -> Sequence[Answer]:
         if asked and not released and self._database.dialect.row_locks:
             today = self._clock.now().date()
             granted = await self._database.write_one(reservations.reserve_all, asked, self._caps, today)
@@ -183,9 +182,9 @@ class Treasurer:
 
     async def _answer(self, batch: Sequence[_Waiting], answers: Sequence[Answer]) -> None:
         """Answer granted reservations at once, and refused ones after pausing their jobs, to prevent retries."""
-        refused: list[tuple[_Waiting, Refusal]] = []
+        refused: list[tuple[_Waiting, BudgetRefusal]] = []
         for one, answer in zip(batch, answers, strict=True):
-            if isinstance(answer, Refusal):
+            if isinstance(answer, BudgetRefusal):
                 refused.append((one, answer))
             elif not one.answer.done():
                 one.answer.set_result(answer)
@@ -193,7 +192,7 @@ class Treasurer:
         for one, refusal in refused:
             self._tell(one, refusal)
 
-    def _tell(self, one: _Waiting, refusal: Refusal) -> None:
+    def _tell(self, one: _Waiting, refusal: BudgetRefusal) -> None:
         now = self._clock.monotonic()
         if refusal.why is Why.CROWDED and now < one.until:
             if not self._crowded:
@@ -202,7 +201,7 @@ class Treasurer:
         elif not one.answer.done():
             one.answer.set_result(refusal)
 
-    async def _pause(self, refused: Sequence[tuple[_Waiting, Refusal]]) -> None:
+    async def _pause(self, refused: Sequence[tuple[_Waiting, BudgetRefusal]]) -> None:
         told: set[UUID] = set()
         for one, refusal in refused:
             job_id = one.asked.visit.job_id
@@ -228,4 +227,4 @@ def _reserve(
 def _fail(answer: "asyncio.Future[Answer]", error: BaseException) -> None:
     if not answer.done():
         answer.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
-        answer.exception()  # looked at here too: whoever asked may be gone
+        answer.exception()  # mark as retrieved: the caller may be gone

@@ -15,8 +15,7 @@ from typer.core import CompletionItem  # type: ignore[attr-defined] # not in its
 from gossamer.cli.lazy import lazy_module
 from gossamer.errors import GossamerError
 from gossamer.model.ids import short
-from gossamer.model.ladders import Mode
-from gossamer.model.rungs import RUNGS
+from gossamer.model.rungs import RUNGS, Mode
 from gossamer.model.states import JobState
 from gossamer.model.webhook import WANTED
 

@@ -7,15 +7,14 @@ from typing import Any
 
 import typer
 
+from gossamer.billing.estimating import Forecast
 from gossamer.cli import formatting, prompts
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say
-from gossamer.intake.estimate import Forecast
 from gossamer.intake.targets import TargetList
 from gossamer.model.job import Estimate
-from gossamer.model.ladders import Mode
 from gossamer.model.money import MICROS, Cap, dollars, shown
-from gossamer.model.rungs import RUNGS, provider_of, provider_title
+from gossamer.model.rungs import RUNGS, Mode, provider_of, provider_title
 from gossamer.model.states import JobState
 from gossamer.questions.jobs import Ended
 from gossamer.questions.submitting import House, Walk

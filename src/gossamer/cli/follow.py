@@ -47,7 +47,7 @@ class Follower:
     async def follow(self) -> Job:
         """Follow the job and return it when it is over, paused, or this process was told to stop."""
         loop = asyncio.get_running_loop()
-        self._app.database.patience.lasts = self._app.settings.database_patience
+        self._app.database.retries.limit = self._app.settings.database_patience
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for name in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(name, self._leave_now)
@@ -76,14 +76,14 @@ class Follower:
 
     def _stop_waiting_for_database(self) -> None:
         """Stop waiting for a database that does not answer, since the user wants to leave."""
-        if self._app.database.patience.is_away:
-            self._app.database.patience.lasts = timedelta()
+        if self._app.database.retries.is_away:
+            self._app.database.retries.limit = timedelta()
 
     async def _show_database_wait(self) -> None:
         """Show that the database does not answer, because the display is out of date by then."""
         while True:
             await asyncio.sleep(1)
-            if self._app.database.patience.is_away and self._shown:
+            if self._app.database.retries.is_away and self._shown:
                 note = "The database does not answer: waiting for it. Nothing is lost; Ctrl-C leaves."
                 self._screen.show(*self._shown, note)
 

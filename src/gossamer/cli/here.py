@@ -18,13 +18,14 @@ from gossamer.questions.view import View
 from gossamer.store import exports
 
 if TYPE_CHECKING:
+    from gossamer.billing import estimating
+    from gossamer.billing.estimating import Forecast
     from gossamer.cli import follow, probing, traces
     from gossamer.cli.screen import Screen
     from gossamer.cli.traces import Traces
     from gossamer.exports import make, orders
     from gossamer.exports.make import Order
-    from gossamer.intake import estimate, submit
-    from gossamer.intake.estimate import Forecast
+    from gossamer.intake import submit
     from gossamer.intake.submit import Submitted
     from gossamer.model.webhook import Delivery
     from gossamer.questions.submitting import Walk
@@ -33,7 +34,7 @@ else:
     # Only few commands need one of these.
     orders = lazy_module("gossamer.exports.orders")
     service = lazy_module("gossamer.retention.service")
-    estimate = lazy_module("gossamer.intake.estimate")
+    estimating = lazy_module("gossamer.billing.estimating")
     follow = lazy_module("gossamer.cli.follow")
     make = lazy_module("gossamer.exports.make")
     probing = lazy_module("gossamer.cli.probing")
@@ -74,7 +75,7 @@ class LocalHome:
         probed = None
         if probe:
             probed = await probing.probe_here(self.app, asked, probe, quiet=quiet)
-        return await estimate.forecast(self._database, asked, probed)
+        return await estimating.forecast(self._database, asked, probed)
 
     async def submit(self, request: JobRequest) -> "Submitted":
         return await submit.submit_once(self._database, self.app.recipes, request)

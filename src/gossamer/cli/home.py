@@ -6,11 +6,11 @@ from uuid import UUID
 
 if TYPE_CHECKING:
     # Imports for types only: commands load what they need.
+    from gossamer.billing.estimating import Forecast
     from gossamer.cli.screen import Screen
     from gossamer.cli.traces import Traces
     from gossamer.exports.make import Order
     from gossamer.intake.control import Retried
-    from gossamer.intake.estimate import Forecast
     from gossamer.intake.submit import Submitted
     from gossamer.model.job import Job, JobRequest, Target
     from gossamer.model.money import Cap

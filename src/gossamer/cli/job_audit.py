@@ -11,7 +11,7 @@ from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.cli.tables import GAP, fit, table
 from gossamer.crawl.audit import AuditReport, Check
-from gossamer.history.manners import DomainManners
+from gossamer.history.politeness import DomainManners
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER

@@ -103,7 +103,7 @@ async def run_job(home: Home, recipe: Recipe, values: Mapping[str, Any]) -> int:
         values["--priority"],
         given,
         said,
-        at_once=values["--max-concurrency"],
+        max_concurrency=values["--max-concurrency"],
         usual_credits=house.max_credits,
     )
     processes, detach = values["--processes"], values["--detach"]

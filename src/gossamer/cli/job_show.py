@@ -18,14 +18,14 @@ from gossamer.errors import UserError
 from gossamer.model.alert import Alert
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.model.ladders import Mode
 from gossamer.model.money import dollars
+from gossamer.model.rungs import Mode
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.questions import jobs
 from gossamer.questions.history import pages
 from gossamer.questions.jobs import status
 from gossamer.recipes.registry import RECIPES
-from gossamer.retention.service import Outlook
+from gossamer.retention.service import PlannedStep
 from gossamer.store.history import PageHistory
 from gossamer.store.sites import SiteSummary
 
@@ -145,14 +145,14 @@ async def show_status(home: Home, text: str, *, as_json: bool) -> int:
 def _wanted(job: Job) -> Iterator[str]:
     recipe = RECIPES.get(job.recipe)
     if recipe:
-        return asked_for(job.params, recipe.params, job.at_once)
+        return asked_for(job.params, recipe.params, job.max_concurrency)
     return iter([f"Recipe: {job.recipe}, which this program does not know. Go on with the program that created it."])
 
 
 _OFF = {"only_main_content": "--whole-page"}  # flags that switch something off
 
 
-def asked_for(params: Mapping[str, Any], kind: type[BaseModel], at_once: int | None = None) -> Iterator[str]:
+def asked_for(params: Mapping[str, Any], kind: type[BaseModel], max_concurrency: int | None = None) -> Iterator[str]:
     """The job's keywords or formats, and the options that differ from the defaults."""
     client = ", ".join(params.get("client_domains", ()))
     wanted = formatting.plural(len(params.get("keywords", ())), "keyword")
@@ -176,8 +176,8 @@ def asked_for(params: Mapping[str, Any], kind: type[BaseModel], at_once: int | N
             continue
         for one in value if isinstance(value, list) else [value]:
             options += [option, shlex.quote(str(one))]
-    if at_once is not None:
-        options += ["--max-concurrency", str(at_once)]
+    if max_concurrency is not None:
+        options += ["--max-concurrency", str(max_concurrency)]
     if options:
         yield f"With: {' '.join(options)}"
     if ladder := params.get("ladder"):
@@ -185,7 +185,7 @@ def asked_for(params: Mapping[str, Any], kind: type[BaseModel], at_once: int | N
         yield f"Fetches with: {', then '.join(ladder)}{mode}"
 
 
-def _kept(outlook: Outlook | None) -> Iterator[str]:
+def _kept(outlook: PlannedStep | None) -> Iterator[str]:
     if outlook is None:
         return
     if outlook.job.state is JobState.ARCHIVED:

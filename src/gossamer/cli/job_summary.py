@@ -14,7 +14,7 @@ from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
 from gossamer.exports.report_page import report_page
 from gossamer.exports.write import write_file
-from gossamer.history.manners import DomainManners
+from gossamer.history.politeness import DomainManners
 from gossamer.intake.targets import read_exclusions
 from gossamer.model.ids import short
 from gossamer.model.trouble import in_general

@@ -5,17 +5,16 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from gossamer.app import App, open_deps
+from gossamer.billing.estimating import EstimateInputs, not_known
 from gossamer.cli import formatting
 from gossamer.cli.runtime import say
 from gossamer.client import ClientError
 from gossamer.client.answers import Failure, JobStatus
 from gossamer.crawl.probe import Probe, choose
-from gossamer.intake.estimate import Asked, not_known
 from gossamer.judge.rung_stats import lesson
 from gossamer.model.job import Probed, Target
-from gossamer.model.ladders import Mode
 from gossamer.model.page import Attempt
-from gossamer.model.rungs import DIRECT
+from gossamer.model.rungs import DIRECT, Mode
 from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of
 from gossamer.questions.submitting import Walk, unmet
@@ -38,7 +37,7 @@ def probed_sentence(found: Probed) -> str:
     return f"Looked at {formatting.plural(found.asked, 'homepage')}: {', '.join(parts)}"
 
 
-async def probe_here(app: App, asked: Asked, number: int, *, quiet: bool) -> Probed | None:
+async def probe_here(app: App, asked: EstimateInputs, number: int, *, quiet: bool) -> Probed | None:
     """Fetch up to `number` homepages with plain requests from this machine; None if there is none to fetch."""
     unknown = await not_known(app.database, asked)
     if not unknown:

@@ -6,9 +6,9 @@ from typing import Any
 
 from gossamer.cli import formatting
 from gossamer.intake.control import Retried
+from gossamer.model.alert import PAUSES
 from gossamer.model.ids import short
 from gossamer.model.job import Checkpoint, Job, Progress
-from gossamer.model.messages import PAUSES
 from gossamer.model.states import OVER, JobState, SiteState
 from gossamer.model.trouble import Reason, in_general
 from gossamer.store.sites import SiteSummary

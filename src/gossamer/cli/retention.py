@@ -17,7 +17,7 @@ from gossamer.questions.jobs import deleted_at, standing
 from gossamer.questions.system import ahead, tidy
 from gossamer.recipes.base import plural_form
 from gossamer.recipes.registry import RECIPES, nouns_of
-from gossamer.retention.service import NextStep, Outlook, refuse_at_work
+from gossamer.retention.service import NextStep, PlannedStep, refuse_at_work
 
 _STEPS = {
     NextStep.KEEP: "",
@@ -153,7 +153,7 @@ def _as_json(one: Trace) -> dict[str, Any]:
     }
 
 
-def _outlook_json(one: Outlook) -> dict[str, Any]:
+def _outlook_json(one: PlannedStep) -> dict[str, Any]:
     return {
         "id": str(one.job.id),
         "short_id": short(one.job.id),

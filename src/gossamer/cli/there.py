@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, get_type_hint
 from uuid import UUID
 
 from gossamer import __version__
+from gossamer.billing.estimating import Forecast
 from gossamer.cli import formatting
 from gossamer.cli.lazy import lazy_module
 from gossamer.cli.login import command_error, open_client
@@ -19,11 +20,10 @@ from gossamer.client.answers import Export
 from gossamer.errors import GossamerError, UserError
 from gossamer.exports.make import Order
 from gossamer.intake.control import Retried
-from gossamer.intake.estimate import Forecast
 from gossamer.intake.submit import Submitted
 from gossamer.model.job import Job, JobRequest, Target
-from gossamer.model.ladders import Mode
 from gossamer.model.money import MEGABYTE, MICROS, Cap
+from gossamer.model.rungs import Mode
 from gossamer.model.states import OVER, JobState
 from gossamer.model.webhook import Delivery
 from gossamer.questions import jobs
@@ -108,7 +108,7 @@ class RemoteHome:
             domains=() if urls else [target.given for target in request.targets],
             urls=urls,
             priority=str(request.priority),
-            max_concurrency=request.at_once,
+            max_concurrency=request.max_concurrency,
             limits=_limits(request.cap),
             start=request.start,
             idempotency_key=request.submit_key or None,

@@ -11,19 +11,18 @@ from gossamer.client import AsyncClient
 from gossamer.client.answers import Forgotten
 from gossamer.intake import control
 from gossamer.model.job import Job
-from gossamer.model.mention import Mention
+from gossamer.model.mention import ErasureTarget
 from gossamer.model.record import RecordKind
 from gossamer.retention.erase import (
     MAY_HAVE_FOUND,
-    Found,
+    JobMentions,
     domain_named,
     find_mentions,
     forget_in_job,
     forget_robots,
     page_named,
 )
-from gossamer.retention.files import FileSweeper
-from gossamer.retention.service import refuse_at_work
+from gossamer.retention.service import FileSweeper, refuse_at_work
 from gossamer.store import jobs
 
 
@@ -71,7 +70,7 @@ def _kinds(app: App, job: Job) -> tuple[RecordKind, ...]:
 
 
 class LocalTraces:
-    def __init__(self, app: App, mention: Mention, rows: list[Found]) -> None:
+    def __init__(self, app: App, mention: ErasureTarget, rows: list[JobMentions]) -> None:
         self._app, self._mention, self._rows = app, mention, rows
         self.found = [
             Trace(one.job.id, one.job.name, one.job.recipe, len(one.pages), one.records, one.mentions) for one in rows

@@ -40,7 +40,7 @@ from gossamer.model.url import origin_of, url_key
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import budgets, jobs, pages, reclaim, robots, rung_stats, visits
-from gossamer.store.pages import Known
+from gossamer.store.pages import EndedPage
 from gossamer.store.robots import RobotsAnswer
 
 log = get_logger(__name__)
@@ -121,7 +121,7 @@ class Claimed:
 
     visit: Visit
     waiting: list[Page]
-    ended: list[Known]
+    ended: list[EndedPage]
     elsewhere: list[Page]  # that wait in other lanes of the site
     shared: dict[str, RobotsAnswer | None]  # other jobs' robots.txt answers for its ways in
     job: Job | None = None  # where it was read along

@@ -22,8 +22,8 @@ from gossamer.crawl.crawl_setup import Claimed, load_held
 from gossamer.db.database import Database
 from gossamer.errors import StorageAway
 from gossamer.logging import get_logger
-from gossamer.model.express_slot import ExpressSlot
 from gossamer.model.url import domain_of, shard_of
+from gossamer.model.worker import ExpressSlot
 from gossamer.store import reclaim
 
 log = get_logger(__name__)
@@ -204,7 +204,7 @@ class Guests:
 
     async def _welcome(self, visit: UUID, token: UUID, since: float) -> None:
         try:
-            claimed = await self._database.glance(load_held, visit, token)
+            claimed = await self._database.read_inline(load_held, visit, token)
         except StorageAway as error:
             # The process will end of it too, and its leases with it.
             log.warning("database.away", why=str(error))

@@ -13,14 +13,12 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.judge import Climb, Fail, Retry, next_step
 from gossamer.judge.next_step import LONGEST_WAIT
 from gossamer.logging import get_logger
-from gossamer.model.asked import asked_page, lane_of, rung_named
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.ladders import Ladder
-from gossamer.model.page import Page, Visit
+from gossamer.model.page import Page, Visit, asked_page, lane_of, rung_named
 from gossamer.model.recipe import Bound
 from gossamer.model.record import Follow, Harvest
-from gossamer.model.rungs import Rung
+from gossamer.model.rungs import Ladder, Rung
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import is_homepage, normalise, site_of_url, url_key

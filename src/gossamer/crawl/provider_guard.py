@@ -13,10 +13,9 @@ from gossamer.db.database import Database
 from gossamer.gate import Breakers
 from gossamer.judge.next_step import in_words
 from gossamer.logging import get_logger
-from gossamer.model.alert import AlertKind
-from gossamer.model.breaker import Standing, trouble_of
+from gossamer.model.alert import PAUSES, AlertKind
+from gossamer.model.breaker import BreakerStanding, trouble_of
 from gossamer.model.ids import short
-from gossamer.model.messages import PAUSES
 from gossamer.model.rungs import job_of_key, providers
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.jobs import pause_automatically
@@ -72,7 +71,7 @@ class ProviderGuard:
                     del self._needs[job_id, of]
         return paused
 
-    def _why(self, need: _Need, standing: Standing) -> Trouble | None:
+    def _why(self, need: _Need, standing: BreakerStanding) -> Trouble | None:
         """Return the reason why the job must be paused; None if it need not be."""
         if need.refused:
             return need.refused
@@ -85,7 +84,7 @@ class ProviderGuard:
             return trouble
         return trouble if waited >= self._patience else None
 
-    def _is_long(self, standing: Standing) -> bool:
+    def _is_long(self, standing: BreakerStanding) -> bool:
         """Return True if the provider has been down for longer than jobs wait, whichever job found it first."""
         return standing.down.total_seconds() >= self._patience
 

@@ -5,8 +5,8 @@ from uuid import UUID
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.logging import get_logger
+from gossamer.model.alert import FAILURES
 from gossamer.model.ids import short
-from gossamer.model.messages import FAILURES
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason
 from gossamer.settle.step import PageStep

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from gossamer.crawl.requester import LONGEST_SLEEP, MOST_HOPS, Requester
 from gossamer.crawl.robots import RobotsReader
 from gossamer.fetch import FetchError
-from gossamer.frontier.robots import Rules
+from gossamer.frontier.robots import RobotsRules
 from gossamer.model.document import Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import as_told, domain_of, host_of, normalise, site_of_url
@@ -84,7 +84,7 @@ class Redirects:
             return rules
         return None if rules.allow(url) else Trouble(Reason.ROBOTS)
 
-    def _make_room(self, url: str, rules: Rules) -> None:
+    def _make_room(self, url: str, rules: RobotsRules) -> None:
         delay = rules.delay
         if delay:
             self._requester.pacing.asks(domain_of(host_of(url)), delay)

@@ -21,7 +21,7 @@ from gossamer.model.job import Ahead, CrawlPolicy, Job, Progress
 from gossamer.model.states import JobState
 from gossamer.store import pace, sites
 from gossamer.store.counters import SHORTEST, WINDOW
-from gossamer.store.pace import Stood
+from gossamer.store.pace import Standstill
 from gossamer.store.sites import LISTED, OpenSite
 
 _MARGIN = 1.02  # as requests are really spaced
@@ -139,7 +139,7 @@ class RemainingWork:
 
     def __init__(self, spacing_of: SpacingOf) -> None:
         self._spacing_of = spacing_of
-        self._made: OrderedDict[UUID, tuple[float, Ahead, Stood]] = OrderedDict()
+        self._made: OrderedDict[UUID, tuple[float, Ahead, Standstill]] = OrderedDict()
 
     async def add(self, database: Database, job: Job, progress: Progress) -> Progress:
         """The progress with what is ahead; without, where the job does not run."""
@@ -167,6 +167,6 @@ class RemainingWork:
         )
 
 
-def _at_work(window: timedelta, stood: Stood) -> timedelta:
+def _at_work(window: timedelta, stood: Standstill) -> timedelta:
     """Return how long a job was running within a window. A pause does not count as slow work."""
     return max(min(SHORTEST, window), window - stood.within(window))

@@ -7,7 +7,7 @@ of the visit, in the transaction that writes the request's results.
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gossamer.model.money import Charge, Refusal, Reservation
+from gossamer.model.money import BudgetRefusal, Charge, Reservation
 from gossamer.model.page import Visit
 from gossamer.model.rungs import Rung
 from gossamer.model.url import url_key
@@ -18,7 +18,7 @@ class Treasury(Protocol):
 
     async def reserve(
         self, visit: Visit, rung: str, *, page: bytes | None = None, size: int = 0
-    ) -> Reservation | Refusal: ...
+    ) -> Reservation | BudgetRefusal: ...
 
     def release(self, reservation: Reservation) -> None: ...
 
@@ -31,7 +31,7 @@ class RequestBudget:
     visit: Visit
     charges: list[Charge] = field(default_factory=list)  # of requests that are over and not yet in the rows
 
-    async def put_aside(self, rung: Rung, url: str) -> Reservation | Refusal:
+    async def put_aside(self, rung: Rung, url: str) -> Reservation | BudgetRefusal:
         """As much as the request may cost at worst, or why there is not so much left."""
         return await self.treasury.reserve(self.visit, rung.name, page=url_key(url))
 

@@ -17,7 +17,7 @@ from gossamer.gate import Gate, pass_gate
 from gossamer.judge.next_step import LONGEST_POLITE_WAIT
 from gossamer.judge.status import seconds_asked
 from gossamer.model.document import Request, Response
-from gossamer.model.money import Refusal, Reservation, Why
+from gossamer.model.money import BudgetRefusal, Reservation, Why
 from gossamer.model.page import Errand
 from gossamer.model.rungs import DIRECT, Rung
 from gossamer.model.trouble import Reason
@@ -266,7 +266,7 @@ class Requester:
         if not rung.is_paid:
             return None
         granted = await self.request_budget.put_aside(rung, url)
-        if isinstance(granted, Refusal):
+        if isinstance(granted, BudgetRefusal):
             if granted.why is Why.CROWDED:
                 raise TooEarly(timedelta(seconds=_BUSY))
             raise Interrupted  # the job has been paused for it, or the visit is somebody else's by now

@@ -11,7 +11,7 @@ from gossamer.crawl.domain_pacing import DomainLocks
 from gossamer.crawl.requester import MOST_HOPS, Requester
 from gossamer.db.database import Database
 from gossamer.fetch import FetchError
-from gossamer.frontier.robots import ABSENT, MOST_BYTES, Rules, read_rules, says_later
+from gossamer.frontier.robots import ABSENT, MOST_BYTES, RobotsRules, read_rules, says_later
 from gossamer.judge import find_trouble
 from gossamer.model.document import Response
 from gossamer.model.trouble import Reason, Trouble
@@ -66,7 +66,7 @@ class RobotsReader:
         self.fresh: list[RobotsAnswer] = []  # asked for by this visit, to be shared
         self.changed = False
 
-    async def rules(self, url: str) -> Rules | Trouble:
+    async def rules(self, url: str) -> RobotsRules | Trouble:
         """The rules that hold for an address, or why they cannot be had."""
         origin = origin_of(url)
         kept = self.answers.get(origin)

@@ -11,9 +11,9 @@ from gossamer.errors import GossamerError
 from gossamer.gate import NOW, Breakers
 from gossamer.judge.next_step import in_words
 from gossamer.logging import get_logger
-from gossamer.model.breaker import News, Rule, Standing
-from gossamer.model.ladders import Ladder
+from gossamer.model.breaker import BreakerRule, BreakerStanding, News
 from gossamer.model.page import Page
+from gossamer.model.rungs import Ladder
 from gossamer.model.trouble import Reason, Trouble
 
 _SILENT = frozenset({Reason.UNREACHABLE, Reason.TIMEOUT, Reason.CUT_OFF, Reason.UNAVAILABLE, Reason.SERVER_ERROR})
@@ -25,12 +25,12 @@ log = get_logger(__name__)
 class SiteBreaker:
     """Of one visit."""
 
-    def __init__(self, breakers: Breakers, domain: str, ladder: Ladder, rule: Rule) -> None:
+    def __init__(self, breakers: Breakers, domain: str, ladder: Ladder, rule: BreakerRule) -> None:
         self._breakers = breakers
         self._domain = domain
         self._ladder = ladder
         self._rule = rule
-        self._standing = Standing()
+        self._standing = BreakerStanding()
         self.gone: Trouble | None = None  # why nothing more is asked of the site
 
     async def note(self, page: Page, outcome: Outcome) -> timedelta:
@@ -63,7 +63,7 @@ class SiteBreaker:
             self.gone = Trouble(Reason.SITE_DOWN, f"{in_words(standing.down.total_seconds())}: {trouble.sentence}")
         return standing.wait
 
-    async def _tell(self, news: News, why: str = "") -> Standing:
+    async def _tell(self, news: News, why: str = "") -> BreakerStanding:
         try:
             self._standing = await self._breakers.tell(f"site:{self._domain}", self._rule, news, why[:200])
         except GossamerError as error:

@@ -9,12 +9,11 @@ from datetime import timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
-from gossamer.db import partitions
+from gossamer.db import postgres
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.logging import get_logger
-from gossamer.model.alert import AlertKind
-from gossamer.model.messages import ALERTS
+from gossamer.model.alert import ALERTS, AlertKind
 from gossamer.model.states import JobState
 from gossamer.store import alerts, charges, jobs, reclaim, reservations, visits
 
@@ -58,7 +57,7 @@ class Sweeper:
             for visit, token in expired.items()
         }
         sure_before = now - self._sure_after
-        if self._database.patience.reachable_for() < self._sure_after:
+        if self._database.retries.reachable_for() < self._sure_after:
             return {}
         return {visit: token for visit, (token, since) in self._expired.items() if since <= sure_before}
 
@@ -113,7 +112,7 @@ class PartitionUpkeep:
     async def look(self) -> None:
         if not self._database.dialect.row_locks or self._clock.monotonic() < self._looks_at:
             return
-        while made := await self._database.write(partitions.make_next):
+        while made := await self._database.write(postgres.make_next_partition):
             log.info("partition.made", name=made)
         self._looks_at = self._clock.monotonic() + (_EVERY if made is None else _SOON)
         if made is None:
@@ -122,8 +121,8 @@ class PartitionUpkeep:
 
 def _tell(tx: Tx) -> None:
     """Of rows that belong to no month, table by table."""
-    found = partitions.strays(tx)
-    for table in partitions.PARTITIONED:
+    found = postgres.strays(tx)
+    for table in postgres.PARTITIONED:
         if table not in found:
             alerts.clear(tx, AlertKind.PARTITIONS, table)
         elif alerts.fire(tx, AlertKind.PARTITIONS, table, ALERTS[AlertKind.PARTITIONS].format(table=table)):

@@ -49,9 +49,9 @@ from gossamer.frontier.frontier import MOST_IN_VAIN, Frontier
 from gossamer.judge import find_flaw, find_refusal, find_trouble
 from gossamer.judge.rung_stats import has_failed, lesson
 from gossamer.logging import get_logger
+from gossamer.model.alert import rendering_sentence
 from gossamer.model.document import Document, Request, Response
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.messages import rendering_sentence
 from gossamer.model.page import Attempt, Page, PageRequest
 from gossamer.model.recipe import Bound
 from gossamer.model.rungs import DIRECT, RUNGS, Rung, provider_of, provider_title

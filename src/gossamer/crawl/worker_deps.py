@@ -13,8 +13,8 @@ from gossamer.dispatch import Dispatcher
 from gossamer.fetch import Fetcher, ProviderUnusable
 from gossamer.fetch.outage import Outage
 from gossamer.gate import Breakers, Gate
-from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
 from gossamer.model.rungs import Rung
+from gossamer.model.worker import DESK_RULES, DeskKind, DeskRule
 from gossamer.recipes.base import Recipe
 
 

@@ -1,1 +1,1 @@
-"""The engine room of SQL: databases, transactions, tables, schema."""
+"""Databases: connections, transactions, tables, schema, backups."""

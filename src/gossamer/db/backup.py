@@ -65,10 +65,10 @@ def back_up(source: Path, target: Path, *, force: bool = False) -> Copy:
 
 
 def examine(file: Path) -> Copy:
-    """Read a copy from end to end; refused unless it is a sound database of ours with nothing foreign in it."""
+    """Check a whole backup. Raises UserError if it is damaged, or not a database of this program."""
     try:
         with opened(file) as copy:
-            # First of all: nothing of a stranger's is to be run, not even by looking.
+            # First of all: nothing in a foreign file may be executed, not even by reading it.
             foreign, flaw = schema.stranger(copy), ""
             if not foreign:
                 flaw, jobs, revision = _read_through(copy)
@@ -83,7 +83,7 @@ def examine(file: Path) -> Copy:
 
 
 def _examine_own(file: Path, source: Path) -> Copy:
-    """The same for a copy just made: whatever its owner has put into it besides belongs to the copy."""
+    """Check a copy that was just made, in which further tables of its owner are allowed."""
     try:
         with opened(file) as copy:
             flaw, jobs, revision = _read_through(copy)
@@ -97,7 +97,7 @@ def _examine_own(file: Path, source: Path) -> Copy:
 
 
 def _read_through(copy: sqlite3.Connection) -> tuple[str, int, str | None]:
-    """The first flaw SQLite finds, the number of jobs, and the revision."""
+    """Return the first flaw that SQLite finds, the number of jobs, and the revision."""
     (said,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
     (revision,) = copy.execute("SELECT max(version_num) FROM alembic_version").fetchone()
     (jobs,) = copy.execute("SELECT count(*) FROM jobs").fetchone()
@@ -128,16 +128,16 @@ def refuse_itself(database: Path, file: Path) -> None:
 
 
 def make_private(path: Path, *, fresh: bool = False) -> None:
-    """An empty file that only its owner may read; `fresh`: it must not be there yet."""
+    """Create an empty file that only its owner may read; `fresh`: it must not exist yet."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | (os.O_EXCL if fresh else os.O_TRUNC) | os.O_CLOEXEC, 0o600))
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """An existing file; never made by opening it."""
+    """Open an existing database file; it is never created."""
     address = f"{path.absolute().as_uri()}?mode=rw"
     with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)) as connection:
-        # The file may come from anywhere: no function is called on its word.
+        # The file may come from anywhere: functions in its schema are not called.
         connection.execute("PRAGMA trusted_schema = OFF")
         yield connection
 
@@ -147,7 +147,7 @@ def why(error: Exception) -> str:
 
 
 def _make_last(folder: Path) -> None:
-    """A new name is safe from a power cut once its folder is written."""
+    """Sync a folder, so that a new name in it survives a power cut."""
     file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(file)
@@ -162,8 +162,8 @@ _UNCHANGED = "It is as it was before."
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    has_kept: bool  # False: there was nothing to keep
-    freed: int  # visits that went back to their queue
+    has_kept: bool  # False: there was no database before
+    freed: int  # number of visits returned to the queue
 
 
 async def restore(file: Path, place: Path, kept: Path, clock: Clock, free: Callable[[Tx], int]) -> Restored:
@@ -188,7 +188,7 @@ def _copied_beside(file: Path, place: Path) -> Iterator[Path]:
             make_private(copy)
             with opened(file) as source, opened(copy) as target:
                 source.backup(target)
-                # Whoever stood somewhere when the copy was made is gone, and nobody shall wait for them.
+                # Holders of slots at the time of the backup are gone.
                 target.execute("DELETE FROM places")
         except (OSError, sqlite3.Error) as error:
             raise _irreplaceable(place, why(error), _UNCHANGED) from error
@@ -199,7 +199,7 @@ def _copied_beside(file: Path, place: Path) -> Iterator[Path]:
 
 
 async def _made_ready(copy: Path, file: Path, place: Path, clock: Clock, free: Callable[[Tx], int]) -> int:
-    """Bring it up to date and free what its former workers held."""
+    """Upgrade the copy and release the visits of its former workers."""
     try:
         database = await ready_database(f"sqlite:///{copy}", clock)
         try:
@@ -220,17 +220,17 @@ async def _made_ready(copy: Path, file: Path, place: Path, clock: Clock, free: C
 def put_back(file: Path, place: Path, kept: Path) -> bool:
     """Write `file` over the database at `place` and keep what it was; False if there was nothing to keep.
 
-    Should we die, the database is as it was before.
+    If this process dies, the database is unchanged.
     """
     keeping = place.exists() and place.stat().st_size > 0
-    # What SQLite cannot read, nobody has in use.
+    # A file that SQLite cannot read is not in use.
     readable = not keeping or _has_pages(place)
     copied = False
     try:
         with nullcontext() if readable else _out_of_the_way(place, kept):
             os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             with opened(file) as copy, opened(place) as live:
-                # Leaving the log behind needs the file for oneself, which also proves that nobody else has it open.
+                # Ending WAL mode needs exclusive use of the file, so it also proves that no other process has it open.
                 live.execute("PRAGMA locking_mode = EXCLUSIVE")
                 live.execute("PRAGMA journal_mode = DELETE")
                 live.execute("BEGIN EXCLUSIVE")
@@ -246,7 +246,7 @@ def put_back(file: Path, place: Path, kept: Path) -> bool:
                 f"Another process has {place} open.",
                 hint="End every gossamer of this home ('job run', 'job watch', other commands), then try again.",
             ) from error
-        # SQLite has taken back what was written over it.
+        # SQLite has rolled back its changes.
         also = f" {kept} is a copy of it." if copied else ""
         raise _irreplaceable(place, why(error), f"{_UNCHANGED}{also}") from error
     return keeping
@@ -279,7 +279,7 @@ def _keep(live: sqlite3.Connection, kept: Path) -> None:
         with opened(kept) as copy:
             live.backup(copy)
     except sqlite3.Error:
-        kept.unlink()  # half a copy is worth nothing and takes the room that was missing
+        kept.unlink()  # an incomplete copy is useless and takes up space
         raise
 
 
@@ -289,7 +289,7 @@ def _has_pages(path: Path) -> bool:
         with opened(path) as found:
             found.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except sqlite3.OperationalError:
-        return True  # in use, which is for the caller to find out
+        return True  # in use: the caller finds out
     except sqlite3.DatabaseError:
         return False
     return True

@@ -43,11 +43,11 @@ _Prepared = tuple[str, Callable[[Row], tuple[Any, ...]], tuple[tuple[int, Callab
 
 _MOST_TOGETHER = 512  # rows in one statement
 _MOST_VALUES = 32_000  # in one statement of SQLite, whose own limit is 32,766
-_WORTH_A_STATEMENT = 3  # if no more than one row in so many is there for nothing
+_WORTH_A_STATEMENT = 3  # a statement may be filled up with one repeated row per this many
 
 
 def in_order(changes: Mapping[UUID, T]) -> list[tuple[UUID, T]]:
-    """By id, as every transaction takes its rows. By its number: to compare ids themselves takes ten times as long."""
+    """Sort by id, the common lock order. The integer is compared, which is ten times as fast as comparing UUIDs."""
     return sorted(changes.items(), key=lambda change: change[0].int)
 
 
@@ -55,7 +55,7 @@ class BulkStatement:
     """A statement whose values are all named parameters, with an optional SQL tail."""
 
     def __init__(self, statement: Executable, tail: str = "", *, together: bool = False) -> None:
-        """`together` where SQLite may do many rows at once: no row is named twice, and none depends on another."""
+        """`together`: SQLite may run many rows as one statement, because rows are distinct and independent."""
         self._statement = statement
         self._tail = tail
         self._together = together
@@ -67,7 +67,7 @@ class BulkStatement:
             return 0
         sql, values_of, processors = self._prepared.get(tx.dialect.name) or self._prepare(tx)
         if len(rows) == 1 and not tx.dialect.row_locks:
-            # A page that somebody waits for: there is nothing to do together.
+            # A single row, as for single-page requests.
             one = list(values_of(rows[0]))
             for place, process in processors:
                 one[place] = process(one[place])
@@ -81,9 +81,9 @@ class BulkStatement:
         return int(tx.run_raw(sql + self._tail, values).rowcount)
 
     def run_as_one(self, tx: Tx, rows: Sequence[Row]) -> int:
-        """As `run`; SQLite does all of them in one statement, up to its limit of values, and keeps none ready.
+        """Like `run`, but SQLite runs as many rows per statement as it can, without caching the statement.
 
-        For what is seldom done, and with thousands of rows.
+        For rare statements on thousands of rows.
         """
         if not self._together or tx.dialect.row_locks or len(rows) < 2:
             return self.run(tx, rows)
@@ -112,7 +112,7 @@ class BulkStatement:
 
 
 def _run_together(tx: Tx, sql: str, tail: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    # The same row once more is changed once all the same, and not added where that is no error.
+    # A repeated row does no harm in an UPDATE, and in an INSERT that ignores conflicts.
     repeats = tail.endswith("DO NOTHING") or not sql.startswith("INSERT")
     changed = 0
     for some in powers_of_two(rows, repeats=repeats):
@@ -122,8 +122,10 @@ def _run_together(tx: Tx, sql: str, tail: str, rows: Sequence[tuple[Any, ...]]) 
 
 
 def powers_of_two(rows: Sequence[T], *, repeats: bool) -> Iterator[Sequence[T]]:
-    """In few lengths, so that the driver has all of these statements ready, and in few pieces: the last one may be
-    filled up with its last row."""
+    """Split rows into few pieces of few different lengths, whose statements the driver caches.
+
+    With `repeats`, the last piece may be filled up with its last row.
+    """
     start = 0
     while left := len(rows) - start:
         length = 1 << (left - 1).bit_length()
@@ -140,7 +142,7 @@ def _spelled(sql: str, tail: str, number: int) -> str:
 
 
 def _spell(sql: str, tail: str, number: int) -> str:
-    """The statement for so many rows: an INSERT with as many lists of values, an UPDATE by a table of values."""
+    """Return the statement for so many rows: an INSERT with several lists of values, an UPDATE from a VALUES table."""
     if sql.startswith("INSERT"):
         head, _, values = sql.partition(" VALUES ")
         return f"{head} VALUES {', '.join([values] * number)}{tail}"
@@ -152,7 +154,7 @@ def _spell(sql: str, tail: str, number: int) -> str:
 
 
 def _processed(values: Sequence[Any], process: Callable[[Any], Any]) -> list[Any]:
-    """Each value for the driver. Many rows share a job, a site or a moment, each of which is turned once."""
+    """Convert values for the driver. A value shared by many rows, such as a job, is converted once."""
     different = dict(zip(map(id, values), values, strict=True))
     if len(different) == 1:
         return [process(values[0])] * len(values)
@@ -173,7 +175,7 @@ class BulkQuery:
         self._readers: tuple[Callable[[Any], Any], ...] = ()
 
     def rows(self, tx: Tx, params: Params, *, hold: bool = True) -> Sequence[Any]:
-        """As tuples; held until commit, where that needs saying, unless they are only looked at."""
+        """Return the rows as tuples; with `hold`, a server locks them until commit."""
         if tx.dialect.row_locks:
             return tx.rows(tx.locked(self._statement) if hold else self._statement, params)
         if not self._readers:
@@ -182,12 +184,12 @@ class BulkQuery:
 
 
 def written(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """A column as JSON has it."""
+    """Return a column in a form that JSON can hold."""
     return func.hex(column) if is_bytes(column.type) else column
 
 
 def reader(column: ColumnElement[Any], dialect: Compiler) -> Callable[[Any], Any]:
-    """The way back."""
+    """Return a function that converts a column's value back from JSON."""
     process = column.type.dialect_impl(dialect).result_processor(dialect, None) or as_it_is
     if not is_bytes(column.type):
         return process
@@ -199,13 +201,13 @@ def read(found: str, readers: Sequence[Callable[[Any], Any]]) -> list[Any]:
     return list(zip(*(map(read_one, column) for read_one, column in zip(readers, columns, strict=False)), strict=True))
 
 
-_LONGEST = 8_192  # keys in one question
+_LONGEST = 8_192  # keys per query
 
 
 class KeyQuery:
-    """Columns of the rows that have one of the keys, and all of the other values (`job_id`, ...) as well.
+    """A query for the rows with one of the keys and the given other values (`job_id`, ...).
 
-    `by` is the column of the keys, where that is not called `key`.
+    `by` is the column of the keys; default: `key`.
     """
 
     def __init__(
@@ -216,14 +218,14 @@ class KeyQuery:
         self._columns = columns
         self._given = given
         self._listed = ""
-        self._turn: Callable[[Any], Any] = as_it_is
+        self._convert: Callable[[Any], Any] = as_it_is
         self._processors: list[Callable[[Any], Any]] = []
         self._readers: list[Callable[[Any], Any]] = []
         fixed = [table.c[name] == bindparam(name, type_=table.c[name].type) for name in given]
         wanted = (
             func.unnest(bindparam("keys", type_=ARRAY(self._by.type))).table_valued("key").render_derived(name="wanted")
         )
-        # The offset keeps the inner question what it is: one about a single key.
+        # OFFSET 0 keeps the planner from merging the subquery, which is about a single key.
         each = select(*columns).where(*fixed, self._by == wanted.c.key).offset(0).lateral()
         self._each: Select[Any] = select(*each.c).select_from(wanted.join(each, true()))
 
@@ -236,9 +238,9 @@ class KeyQuery:
         found: list[Any] = []
         for start in range(0, len(keys), _LONGEST):
             some = list(keys[start : start + _LONGEST])
-            if self._turn is not as_it_is:
-                some = list(map(self._turn, some))
-            # Filled up to the next power of two with the last key, which finds nothing more.
+            if self._convert is not as_it_is:
+                some = list(map(self._convert, some))
+            # Filled up to the next power of two by repeating the last key.
             length = 1 << (len(some) - 1).bit_length()
             sql = f"{self._listed} IN ({'?,' * (length - 1)}?)"
             asked = (*first, *some, *[some[-1]] * (length - len(some)))
@@ -253,5 +255,5 @@ class KeyQuery:
         self._processors = [processor(self._table.c[name].type, dialect) for name in self._given]
         self._readers = [reader(column, dialect) for column in self._columns]
         rows = f"SELECT json_group_array(json_array({columns})) FROM {self._table.name}"  # noqa: S608 - our own names
-        self._turn = processor(self._by.type, dialect)
+        self._convert = processor(self._by.type, dialect)
         self._listed = f"{rows} WHERE {fixed}{self._by.name}"

@@ -7,7 +7,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from gossamer.clock import Clock
 from gossamer.db.postgres import PostgresDatabase
-from gossamer.db.retry import Patience
+from gossamer.db.retry import Retries
 from gossamer.db.sqlite import SqliteDatabase
 from gossamer.db.transactions import Dialect, Tx
 from gossamer.errors import UserError
@@ -22,15 +22,15 @@ class Database(Protocol):
     """Whole transactions, one hop each. `work` may be called again after a deadlock: it must change nothing outside."""
 
     dialect: Dialect
-    patience: Patience
+    retries: Retries
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
 
     async def write_one(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `write`, of a single statement: a server needs no round trips to begin and to end that."""
+        """Like `write`, for a single statement, which needs no round trips for BEGIN and COMMIT on a server."""
         ...
 
-    async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def write_nosync(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Like `write`, but without fsync: for results that are announced only after the next write or `flush()`.
 
         Until then the write survives the end of the process, but not a power cut. It may block the event
@@ -39,17 +39,17 @@ class Database(Protocol):
         ...
 
     async def flush(self) -> None:
-        """From here on a power cut takes nothing of what was written before."""
+        """Make all earlier writes durable against a power cut."""
         ...
 
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
 
-    async def glance(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `read`, for what takes no time at all: a few rows by their keys. Nothing else is done meanwhile."""
+    async def read_inline(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Like `read`, but in the event loop's thread: only for a few rows by their keys."""
         ...
 
     async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
-        """Long reads of one and the same moment, side by side."""
+        """Run long reads in parallel, all on the same snapshot."""
         ...
 
     async def close(self) -> None: ...
@@ -65,9 +65,10 @@ def open_database(
     longest: timedelta | None = None,
     pooled: bool = False,
 ) -> SqliteDatabase | PostgresDatabase:
-    """`sqlite:///path` or `postgresql://...`. Who reads everything once needs hardly any cache.
+    """Open `sqlite:///path` or `postgresql://...`.
 
-    Only a server has a pool, statements that may take `longest`, and perhaps a pool before it (`pooled`).
+    `checkpoints` and `cache_kb` are for SQLite. For a server: `pool` is the number of connections, `longest` the time
+    limit of a statement, `pooled` means that a connection pooler is in front of it.
     """
     if url.startswith("sqlite:///"):
         return SqliteDatabase(Path(url.removeprefix("sqlite:///")), clock, checkpoints=checkpoints, cache_kb=cache_kb)

@@ -11,11 +11,11 @@ from sqlalchemy.exc import OperationalError
 from gossamer.db.tables import places
 from gossamer.db.transactions import Tx
 
-_LOOK_AT_THE_TIME = 10_000  # steps of SQLite's machine between two looks
+_LOOK_AT_THE_TIME = 10_000  # SQLite instructions between two checks of the time
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class DatabaseServer:
     """The present state of a Postgres server."""
 
     version: str
@@ -29,22 +29,24 @@ def database_time(tx: Tx) -> datetime:
 
 
 def working_home(tx: Tx) -> str | None:
-    """The name of the home whose runner works this database now."""
+    """Return the data folder whose runner uses this database now."""
     query = select(places.c.holder).where(places.c.place == "runner", places.c.until > tx.now)
     home: str | None = tx.run(query).scalar()
     return home
 
 
-def server(tx: Tx) -> Server | None:
+def server(tx: Tx) -> DatabaseServer | None:
     """Return the state of the server; None for a file database."""
     if not tx.dialect.row_locks:
         return None
     version, most = (tx.run(text(f"SHOW {name}")).scalar_one() for name in ("server_version", "max_connections"))
-    return Server(version.split()[0], tx.run(text("SELECT count(*) FROM pg_stat_activity")).scalar_one(), int(most))
+    return DatabaseServer(
+        version.split()[0], tx.run(text("SELECT count(*) FROM pg_stat_activity")).scalar_one(), int(most)
+    )
 
 
 def flaw(tx: Tx, patience: timedelta) -> str | None:
-    """The first thing SQLite finds wrong with its file; "" for nothing, None if it could not finish in time."""
+    """Return the first flaw that SQLite finds in its file; "" for none, None if it ran out of time."""
     driver: Any = tx.conn.connection.driver_connection
     until = time.monotonic() + patience.total_seconds()
     driver.set_progress_handler(lambda: time.monotonic() > until, _LOOK_AT_THE_TIME)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 _PATIENCE = 0.05  # seconds
-_LOOKED_AT = 1_000  # jobs: there may be thousands of single scrapes, which are not listed
-_STEPS = 10_000_000  # of the database's machine, about 0.1 s
+_LOOKED_AT = 1_000  # jobs that are read: there may be thousands of single scrapes, which are not listed
+_STEPS = 10_000_000  # SQLite instructions, about 0.1 s
 
 _NEWEST = """
     SELECT id, name, state FROM (SELECT id, name, state, recipe, sites_total FROM jobs ORDER BY id DESC LIMIT ?) AS j
@@ -21,18 +21,18 @@ _NEWEST = """
 """
 
 
-class Named(NamedTuple):
+class NewestJob(NamedTuple):
     id: UUID
     name: str
     state: str
 
 
-def newest_jobs(file: Path, limit: int) -> list[Named]:
-    """As `job list` has them; none where the file is not there, is busy or cannot be read."""
+def newest_jobs(file: Path, limit: int) -> list[NewestJob]:
+    """Return the jobs of `job list`; empty if the file is missing, busy or unreadable."""
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as rows:
             rows.set_progress_handler(lambda: True, _STEPS)
             found = rows.execute(_NEWEST, (_LOOKED_AT, limit)).fetchall()
-        return [Named(UUID(bytes=identifier), name, state) for identifier, name, state in found]
+        return [NewestJob(UUID(bytes=identifier), name, state) for identifier, name, state in found]
     except (sqlite3.Error, ValueError, TypeError):
         return []

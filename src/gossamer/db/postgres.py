@@ -1,14 +1,14 @@
-"""A Postgres database, which many machines share.
+"""A Postgres database, which many machines share: connections, monthly partitions, roles.
 
-A server that lost its power, or a network that failed, closes no connection. The operating system finds out if it is
-asked to look, and then a statement fails like any other that meets a database that is away. A connection that was
-closed while it lay idle is found out by a question before it is used. Asking that of one that was used a moment ago
-would only double the way to the server and back.
+After a power cut or a network failure, connections are not closed. TCP keepalives detect that, and the statement fails
+like any other on an unreachable database. A connection that was closed while idle is detected by a ping before its use;
+a recently used one is not pinged, because that would double the round trips.
 """
 
 import asyncio
 import os
 import random
+import re
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,37 +17,34 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import orjson
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from gossamer.clock import Clock
-from gossamer.db.retry import AWAY_STATES, Patience, storage_away
+from gossamer.db.retry import AWAY_STATES, Retries, storage_away
 from gossamer.db.transactions import POSTGRES, Tx
 from gossamer.db.types import dumps
 from gossamer.errors import StorageAway, UserError
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncEngine
-if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-
-IDLE, EVERY, TIMES = 10, 5, 3  # seconds of silence, seconds between questions, and how many may stay unanswered
-GONE_AFTER = (IDLE + EVERY * TIMES) * 1000  # milliseconds for what was sent and not acknowledged
+IDLE, EVERY, TIMES = 10, 5, 3  # of TCP keepalives: idle seconds, interval, and number of probes
+GONE_AFTER = (IDLE + EVERY * TIMES) * 1000  # milliseconds for sent data without acknowledgement
 _OPTIONS = {
     "TCP_KEEPIDLE": IDLE,
     "TCP_KEEPINTVL": EVERY,
     "TCP_KEEPCNT": TIMES,
     "TCP_USER_TIMEOUT": GONE_AFTER,
 }
-_FRESH = 1.0  # seconds since it was used, up to which a connection is not asked
+_FRESH = 1.0  # seconds since its last use in which a connection is not pinged
 _USED = "used"
 
 
 def look_whether_alive(engine: "AsyncEngine") -> None:
-    """For all connections it will ever make."""
+    """Enable keepalives and pings for all connections of an engine."""
 
     @event.listens_for(engine.sync_engine, "connect")
     def made(connection: Any, _: object) -> None:
@@ -57,7 +54,7 @@ def look_whether_alive(engine: "AsyncEngine") -> None:
             return
         found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in _OPTIONS.items():
-            if option := getattr(socket, name, None):  # not every system has all of them
+            if option := getattr(socket, name, None):  # some systems lack some of them
                 found.setsockopt(socket.IPPROTO_TCP, option, value)
 
     @event.listens_for(engine.sync_engine, "checkin")
@@ -68,14 +65,14 @@ def look_whether_alive(engine: "AsyncEngine") -> None:
     def taken(connection: Any, record: Any, _: object) -> None:
         used = record.info.get(_USED)
         if used is None or time.monotonic() - used <= _FRESH:
-            return  # it is new, or was alive just now
+            return  # new, or used a moment ago
         dialect = engine.sync_engine.dialect
         try:
             dialect.do_ping(connection)
         except dialect.loaded_dbapi.Error as error:
             if not dialect.is_disconnect(error, connection, None):
                 raise
-            # The others are of the same age: each is made anew before it is used.
+            # The other connections are of the same age: all are replaced.
             raise InvalidatePoolError from error
 
 
@@ -90,7 +87,7 @@ _CONNECT = 10  # seconds for a connection to a server
 _RETRIED_STATES = frozenset({"40001", "40P01"})  # serialisation failure, deadlock
 _POOLER_STATES = frozenset({"26000", "42P05"})  # a prepared statement that is not there, or is there already
 _UNKNOWN_TO_POOLERS = "unsupported startup parameter"
-_REFUSED_STATES = ("28", "3D000")  # who we say we are, and what we ask for
+_REFUSED_STATES = ("28", "3D000")  # authentication, unknown database
 
 
 class PostgresDatabase:
@@ -106,10 +103,10 @@ class PostgresDatabase:
         `pooled`: another pool stands between us and the server and lends a connection for one transaction at a
         time, so that none of our session state outlasts a transaction.
         """
-        # Imported here, since an embedded command has no use for it.
+        # Imported here, because commands on an embedded database do not need it.
         from sqlalchemy.ext.asyncio import create_async_engine
 
-        self.patience = Patience(clock)
+        self.retries = Retries(clock)
         self._together = asyncio.Lock()
         self._clock = clock
         self._shown = make_url(url).render_as_string(hide_password=True)
@@ -130,22 +127,22 @@ class PostgresDatabase:
         return await self._lend(self._begin, lambda tx: work(tx, *args, **kwargs))
 
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Without a transaction: each statement sees what is committed, as it would in one, two round trips sooner.
+        """Read without a transaction: each statement sees committed rows all the same, and two round trips are saved.
 
-        Where a limit must be set anew for everything we ask it takes one, since the limit lasts no longer.
+        With a pooler and a time limit a transaction is needed, because the limit lasts only as long.
         """
         return await self._lend(self._by_itself, lambda tx: work(tx, *args, **kwargs), again=True)
 
-    glance = read
+    read_inline = read
 
     async def write_one(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The server commits a statement that is not part of a transaction before it answers."""
         return await self._lend(self._by_itself, lambda tx: work(tx, *args, **kwargs))
 
-    write_untold = write
+    write_nosync = write
 
     async def flush(self) -> None:
-        """A server has written what it has answered for."""
+        """Do nothing: a server has synced every confirmed commit."""
 
     def _by_itself(self) -> "AbstractAsyncContextManager[AsyncConnection]":
         return self._begin() if self._begins_with else self._single.connect()
@@ -164,7 +161,7 @@ class PostgresDatabase:
         async def once() -> T:
             return await self._once(whole, again=again)
 
-        return await self.patience.lend(once)
+        return await self.retries.run(once)
 
     @asynccontextmanager
     async def _begin(self) -> "AsyncIterator[AsyncConnection]":
@@ -174,10 +171,10 @@ class PostgresDatabase:
             yield conn
 
     async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
-        """Each on a connection of its own, all of which see what the first one does."""
+        """Run each read on its own connection, all with the snapshot of the first."""
 
         async def whole() -> list[T]:
-            # One at a time: two that waited for each other's connections would wait for ever.
+            # One call at a time: two calls could wait for each other's connections for ever.
             async with self._together, AsyncExitStack() as stack:
                 first, *others = [await stack.enter_async_context(self._engine.begin()) for _ in works]
                 await first.exec_driver_sql(_ONE_MOMENT)
@@ -188,7 +185,7 @@ class PostgresDatabase:
                     await conn.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{moment}'")
                     await conn.exec_driver_sql(_NO_HURRY)
                 reads = (conn.run_sync(self._reader(work)) for conn, work in zip((first, *others), works, strict=True))
-                # All of them are waited for, also if one fails: their connections are about to be given back.
+                # Wait for all, even if one fails, because their connections are returned to the pool.
                 found = await asyncio.gather(*reads, return_exceptions=True)
             for one in found:
                 if isinstance(one, BaseException):
@@ -198,13 +195,13 @@ class PostgresDatabase:
         async def once() -> list[T]:
             return await self._once(whole)
 
-        return await self.patience.lend(once)
+        return await self.retries.run(once)
 
     def _reader(self, work: Callable[[Tx], T]) -> Callable[[Connection], T]:
         return lambda conn: work(Tx(conn, POSTGRES, self._clock))
 
     async def _once(self, whole: Callable[[], Awaitable[T]], *, again: bool = False) -> T:
-        """`again` may be tried what met a connection whose other end was gone: nothing can have been written."""
+        """Run once, with retries after deadlocks. `again`: also after a broken connection, as nothing was written."""
         for attempt in range(_TRIES):
             try:
                 return await whole()
@@ -220,7 +217,7 @@ class PostgresDatabase:
             except (OSError, TimeoutError, PoolTimeout) as error:
                 raise _unreachable(self._shown, str(error) or "no answer") from error
             except Exception as error:
-                # While a server starts or stops, its driver fails before SQLAlchemy has a connection to speak of.
+                # While a server starts or stops, the driver fails before SQLAlchemy has a connection.
                 state = str(getattr(error, "sqlstate", ""))
                 if refusal := self._refusal(state, error):
                     raise refusal from error
@@ -255,11 +252,11 @@ class PostgresDatabase:
         async def once() -> bool:
             return await self._once(whole)
 
-        if await self.patience.lend(once):
+        if await self.retries.run(once):
             raise _pooler("one connection was answered by two", self._shown)
 
     async def tidy(self) -> None:
-        """Postgres looks after itself."""
+        """Do nothing: Postgres has its own maintenance."""
 
     async def close(self) -> None:
         await self._engine.dispose()
@@ -279,18 +276,18 @@ def _unreachable(where: str, why: str) -> StorageAway:
 
 def _refused(error: object, where: str) -> UserError:
     hint = "Correct GOSSAMER_DATABASE_URL, or create the database with 'createdb' and 'gossamer db upgrade'."
-    if str(getattr(error, "sqlstate", "")).startswith("28"):  # it does not believe who we are
+    if str(getattr(error, "sqlstate", "")).startswith("28"):  # authentication failed
         hint = "Correct the user and the password in GOSSAMER_DATABASE_URL."
     return UserError("database.refused", f"{where} refuses us: {error}.", hint=hint)
 
 
 def _nothing_kept() -> dict[str, Any]:
     return {
-        # A statement is prepared without a name and used in the same transaction: the next is on another connection.
+        # Prepared statements are unnamed and used in the same transaction: the next one may have another connection.
         "statement_cache_size": 0,
         "prepared_statement_cache_size": 0,
         "prepared_statement_name_func": lambda: "",
-        # Of all that can be said when a connection is made, this is what poolers carry over.
+        # The only connection parameter that poolers pass on.
         "server_settings": {"application_name": _application()},
     }
 
@@ -300,8 +297,8 @@ def _application() -> str:
     return f"gossamer {socket.gethostname()[:40]}/{os.getpid()}"
 
 
-# A machine that was cut off while its transaction was open must not hold its locks for as long as that may be idle. The
-# server looks as often as we do (db/postgres.py).
+# A machine that was cut off in an open transaction must not hold its locks for long, so the server uses the same
+# keepalives as the client.
 _LOOKS = {
     "tcp_keepalives_idle": str(IDLE),
     "tcp_keepalives_interval": str(EVERY),
@@ -320,5 +317,112 @@ def _limits(longest: timedelta) -> dict[str, str]:
 
 
 def _kept(longest: timedelta | None) -> dict[str, Any]:
-    """Said once, when a connection is made."""
+    """Return the settings of a session, sent when it is opened."""
     return {"server_settings": {"application_name": _application(), **_LOOKS, **(_limits(longest) if longest else {})}}
+
+
+PARTITIONED = ("pages", "records", "events", "charges")
+"""Tables in monthly partitions: every query on them must name its job."""
+
+AHEAD = 2  # months for which partitions are created in advance
+
+_MAKE = text("SELECT gossamer_make_partition(:ahead)")
+_DROP = text("SELECT gossamer_drop_partition()")
+_STRAYS = text("SELECT gossamer_strays()")
+
+
+def make_next_partition(tx: Tx) -> str | None:
+    """Create one missing partition and return its name.
+
+    None if none is missing, "" if another transaction blocks it at the moment.
+    """
+    return tx.run(_MAKE, {"ahead": AHEAD}).scalar() if tx.dialect.row_locks else None
+
+
+def make_all_partitions(tx: Tx) -> None:
+    """Create all missing partitions, for a process with exclusive use of the database."""
+    while make_next_partition(tx):
+        continue
+
+
+def drop_next_partition(tx: Tx) -> str | None:
+    """Drop a partition whose month is over and has no jobs left; returns the same as `make_next_partition`."""
+    return tx.run(_DROP).scalar() if tx.dialect.row_locks else None
+
+
+def strays(tx: Tx) -> list[str]:
+    """Return the tables with rows of a month without partition."""
+    return list(tx.run(_STRAYS).scalars()) if tx.dialect.row_locks else []
+
+
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+_SQL = """\
+-- Roles for gossamer. Run it in gossamer's database, as a role that may create roles:
+--     gossamer db roles | psql --single-transaction DATABASE
+-- It may be run again at any time, and should be after the first 'gossamer db upgrade'.
+--
+-- {owner}: owns the tables. Only 'gossamer db upgrade' is run with it.
+-- {worker}: reads and writes rows, and nothing else. Everything else is run with it.
+-- Neither gets a password here: set one with \\password, or let pg_hba.conf say how they come in.
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{owner}') THEN
+        CREATE ROLE {owner} LOGIN;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{worker}') THEN
+        CREATE ROLE {worker} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION;
+    END IF;
+    EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
+    EXECUTE format('GRANT CONNECT, TEMPORARY ON DATABASE %I TO {owner}', current_database());
+    EXECUTE format('GRANT CONNECT ON DATABASE %I TO {worker}', current_database());
+END
+$$;
+
+REVOKE ALL ON SCHEMA {schema} FROM PUBLIC;
+GRANT USAGE, CREATE ON SCHEMA {schema} TO {owner};
+GRANT USAGE ON SCHEMA {schema} TO {worker};
+
+-- What is there, and what later upgrades and new months bring.
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {worker};
+ALTER DEFAULT PRIVILEGES FOR ROLE {owner} IN SCHEMA {schema}
+    GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {worker};
+ALTER DEFAULT PRIVILEGES FOR ROLE {owner} IN SCHEMA {schema}
+    GRANT EXECUTE ON FUNCTIONS TO {worker};
+
+-- Which revision the tables are at is the owner's to say. Partitions are made and dropped by functions of the owner.
+DO $$
+DECLARE
+    name text;
+BEGIN
+    IF to_regclass('{schema}.alembic_version') IS NOT NULL THEN
+        REVOKE INSERT, UPDATE, DELETE ON {schema}.alembic_version FROM {worker};
+    END IF;
+    FOR name IN
+        SELECT p.oid::regprocedure::text FROM pg_proc p
+        WHERE p.pronamespace = '{schema}'::regnamespace AND left(p.proname, 9) = 'gossamer_'
+    LOOP
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO {worker}', name);
+    END LOOP;
+END
+$$;
+"""
+
+
+def roles_sql(owner: str, worker: str, schema: str) -> str:
+    """Return the SQL an administrator runs. Only simple names are allowed: the same with and without quotes."""
+    for option, name in (("--owner", owner), ("--worker", worker), ("--schema", schema)):
+        if not _NAME.fullmatch(name):
+            raise UserError(
+                "roles.name",
+                f"{option} {name!r} cannot be used.",
+                hint="Take small letters, digits and _, beginning with a letter.",
+            )
+    if owner == worker:
+        raise UserError(
+            "roles.same",
+            f"{owner!r} cannot be both the owner of the tables and who works with them.",
+            hint="Give --owner and --worker different names.",
+        )
+    return _SQL.format(owner=owner, worker=worker, schema=schema)

@@ -15,13 +15,13 @@ from gossamer.errors import StorageAway, StorageFull
 from gossamer.logging import get_logger
 
 AWAY_STATES = ("08", "53", "57P", "57014", "25P03")
-"""Connection trouble, out of something, shutting down or starting up; took too long, cut off while it did nothing."""
+"""SQLSTATEs of an unavailable database: connection, resources, shutdown or start, timeout, idle timeout."""
 
 _NOT_OURS = ("attempt to write a readonly database", "unable to open database file")
 
 
 def storage_away(error: DBAPIError, where: str) -> Exception:
-    """Connection trouble as our own error; anything else is a bug and stays what it is."""
+    """Convert connection errors to our own; any other error is a bug and is returned unchanged."""
     text = str(error.orig)
     if text.startswith(("no such", "near ")):  # SQLite files mistakes in SQL under the same class
         return error
@@ -40,7 +40,7 @@ def storage_away(error: DBAPIError, where: str) -> Exception:
 
 
 def log_away(error: OSError, where: str) -> StorageAway:
-    """The disk does not take what is in a file's log."""
+    """Convert an error of syncing a database's log."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull(f"The disk of the database {where} is full")
     return StorageAway(f"The disk of the database {where} did not take it: {error}. 'gossamer doctor' says more.")
@@ -65,14 +65,14 @@ def no_longer_than(lasts: timedelta) -> Iterator[None]:
         _SHORTER.reset(former)
 
 
-class Patience:
+class Retries:
     """Retries while the database is down: none for a command a caller waits for, otherwise as configured."""
 
     def __init__(self, clock: Clock) -> None:
-        self.lasts = timedelta()
-        self.gave_up: StorageAway | None = None  # with what it ended, if it did
+        self.limit = timedelta()
+        self.gave_up: StorageAway | None = None  # the last error, if the retries were given up
         self._clock = clock
-        self.why = ""  # it was last found to be away
+        self.why = ""  # reason of the last outage
         self._away_since: float | None = None
         self._back_at = clock.monotonic()
 
@@ -81,14 +81,14 @@ class Patience:
         return self._away_since is not None
 
     def away_for(self) -> float:
-        """Seconds since it was found to be; nothing while it is there."""
+        """Return the seconds since the start of an outage; 0 without one."""
         return 0.0 if self._away_since is None else self._clock.monotonic() - self._away_since
 
     def reachable_for(self) -> float:
-        """Seconds since the database was last found to be away."""
+        """Return the seconds since the end of the last outage."""
         return 0.0 if self.is_away else self._clock.monotonic() - self._back_at
 
-    async def lend(self, once: Callable[[], Awaitable[T]]) -> T:
+    async def run(self, once: Callable[[], Awaitable[T]]) -> T:
         """Retry until the call succeeds or the patience ends; then raise the error of the last try.
 
         A transaction is repeated if the response to its commit was lost, so every write must be safe to repeat.
@@ -100,16 +100,16 @@ class Patience:
                 result = await once()
             except StorageAway as error:
                 now = self._clock.monotonic()
-                if self.lasts and self._away_since is None:
+                if self.limit and self._away_since is None:
                     self._away_since = now
                     self.why = str(error)
                     log.warning("database.away", why=self.why)
-                # Asked for anew each time: somebody may have lost it meanwhile.
+                # Read each time, because the limit may have been changed meanwhile.
                 own = _SHORTER.get()
-                lasts = self.lasts if own is None else min(own, self.lasts)
+                lasts = self.limit if own is None else min(own, self.limit)
                 if now + pause > began + lasts.total_seconds():
                     if own is None:
-                        self.gave_up = error if self.lasts else None
+                        self.gave_up = error if self.limit else None
                     raise
             else:
                 if self._away_since is not None:

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, create_engine, inspect, text
 from sqlalchemy.engine import make_url
 
 from gossamer.clock import Clock, SystemClock
-from gossamer.db import partitions, tables_accounts, tables_money  # noqa: F401 - their tables are in the metadata, too
 from gossamer.db.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.db.health import working_home
+from gossamer.db.postgres import make_all_partitions
 from gossamer.db.tables import metadata
 from gossamer.db.transactions import SQLITE, Tx
 from gossamer.errors import UserError
@@ -72,7 +72,7 @@ async def ready_database(
     `may_be_older`: a database that still has to be upgraded is accepted, to find out which processes use it.
     """
     database = open_database(url, clock, checkpoints=checkpoints, pool=pool, longest=longest, pooled=pooled)
-    database.patience.lasts = patience
+    database.retries.limit = patience
     try:
         found = await database.read(revision)
         if found == HEAD:
@@ -109,7 +109,7 @@ def _bring_up(tx: Tx, where: str) -> str | None:
     # Read again: another process may have been faster while we waited.
     found = revision(tx)
     if found == HEAD:
-        partitions.make_all(tx)
+        make_all_partitions(tx)
         return found
     refuse_unknown(found, where)
     if found is None and not tx.dialect.row_locks:

@@ -24,7 +24,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.pool import StaticPool
 
 from gossamer.clock import Clock
-from gossamer.db.retry import Patience, log_away, storage_away
+from gossamer.db.retry import Retries, log_away, storage_away
 from gossamer.db.statement_cache import librarys
 from gossamer.db.transactions import SQLITE, Tx
 from gossamer.db.types import dumps
@@ -33,7 +33,7 @@ from gossamer.logging import get_logger
 
 
 class WriteLock:
-    """Entered around every write transaction, by one thread at a time. Threads of one process have one each."""
+    """The lock around every write transaction. Each thread of a process has its own instance."""
 
     def __init__(self, database: Path) -> None:
         self._file = os.open(f"{database}-turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -61,20 +61,20 @@ class WriteLock:
         os.close(self._file)
 
 
-# Pages of the log after which whoever writes moves it into the file, while everybody else waits. Where somebody tidies
-# up it never comes to that.
+# Pages of the log after which a writer moves it into the file while others wait. With regular calls of `tidy` it never
+# gets this long.
 _LONGEST_LOG = 25_000
-_AT_A_GLANCE = 2_000  # KB of cache
-_SOON = (0.0005, 0.0005, 0.001, 0.001, 0.001, 0.002, 0.002, 0.003)  # seconds between looks at who writes
-_STATEMENTS = 512  # kept ready by the driver: a worker has more than the hundred that are usual
+_SMALL_CACHE = 2_000  # KB of cache
+_SOON = (0.0005, 0.0005, 0.001, 0.001, 0.001, 0.002, 0.002, 0.003)  # seconds between tries to get the write lock
+_STATEMENTS = 512  # cached by the driver: a worker has more than the default of 100
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 log = get_logger(__name__)
 
-# The driver knows bytes and None, but asks each of them first how it wants to be taken, and makes an error of every
-# answer it does not get: half of what it takes to write a row. With these it has its answer at once.
+# For bytes and None the driver first looks for an adapter and raises an internal error if there is none, which takes
+# half the time of writing a row. With these adapters it does not.
 sqlite3.register_adapter(bytes, bytearray)
 sqlite3.register_adapter(type(None), lambda nothing: nothing)
 
@@ -89,31 +89,31 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, clock: Clock, *, checkpoints: bool = True, cache_kb: int = 16_000) -> None:
         self.path = path
-        self.patience = Patience(clock)
+        self.retries = Retries(clock)
         self._clock = clock
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_private(path)
-        # What is looked at again and again is what a settle changes; what others have seen the system still knows.
+        # The rows read repeatedly are those that a settle changes; other reads profit from the system's file cache.
         self._writer = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints, cache_kb=cache_kb // 2)
         lazy = partial(_engine, path, begin="BEGIN IMMEDIATE", checkpoints=False, synced="NORMAL")
-        self._untold = lazy(cache_kb=_AT_A_GLANCE)
-        self._here = lazy(cache_kb=cache_kb, patience_ms=0)
+        self._nosync_writer = lazy(cache_kb=_SMALL_CACHE)
+        self._inline_writer = lazy(cache_kb=cache_kb, patience_ms=0)
         self._reader = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=cache_kb // 4)
-        self._glancing = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=_AT_A_GLANCE, patience_ms=0)
+        self._inline_reader = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=_SMALL_CACHE, patience_ms=0)
         self._open: dict[Engine, Connection] = {}  # each used by one thread only
         self._closed = False
-        self._turn = WriteLock(path)
-        self._turn_here = WriteLock(path)  # that of the event loop's thread
+        self._lock = WriteLock(path)
+        self._inline_lock = WriteLock(path)  # of the event loop's thread
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
         self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
         self._long_thread = ThreadPoolExecutor(1, thread_name_prefix="store-long")
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._hop(self._write_thread, self._writer, self._turn, work, *args, **kwargs)
+        return await self._hop(self._write_thread, self._writer, self._lock, work, *args, **kwargs)
 
     write_one = write
 
-    async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def write_nosync(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Write without syncing the log: the next synced write does that for both.
 
         The write takes so little time that it runs in the event loop's thread. Another thread would compete
@@ -124,18 +124,18 @@ class SqliteDatabase:
         for pause in _SOON:
             if self._closed:
                 break
-            if self._turn_here.take_if_free():
+            if self._inline_lock.take_if_free():
                 try:
-                    with self._lent(self._here) as conn:
+                    with self._lent(self._inline_writer) as conn:
                         return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
                 except DatabaseError as error:
-                    # Locked by somebody who knows of no turns, or worse: whoever may wait finds out.
+                    # Locked without our lock, or another error: the thread below waits or fails.
                     log.debug("database.not_here", why=str(error))
                     break
                 finally:
-                    self._turn_here.leave()
+                    self._inline_lock.leave()
             await asyncio.sleep(pause)
-        return await self._hop(self._write_thread, self._untold, self._turn, work, *args, **kwargs)
+        return await self._hop(self._write_thread, self._nosync_writer, self._lock, work, *args, **kwargs)
 
     async def flush(self) -> None:
         async def once() -> None:
@@ -144,28 +144,28 @@ class SqliteDatabase:
             except OSError as error:
                 raise log_away(error, str(self.path)) from error
 
-        # By itself: what is in the log already must not be written once more because of the disk.
-        await self.patience.lend(once)
+        # Retried separately: the rows are in the log already and must not be written again.
+        await self.retries.run(once)
 
     def _sync_log(self) -> None:
         """Sync the log. Data that has left the log was synced on its way into the file."""
         with suppress(FileNotFoundError):
             log = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
             try:
-                os.fsync(log)  # not every system has the quicker one
+                os.fsync(log)  # some systems lack fdatasync
             finally:
                 os.close(log)
 
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._hop(self._read_thread, self._reader, nullcontext(), work, *args, **kwargs)
 
-    async def glance(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """In the thread of the event loop: to go to another one and back takes longer than the answer."""
+    async def read_inline(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Read in the event loop's thread, because switching threads takes longer than the query."""
         try:
-            with self._lent(self._glancing) as conn:
+            with self._lent(self._inline_reader) as conn:
                 return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
         except DatabaseError:
-            # Locked for a moment, or worse: whoever may wait finds out.
+            # Locked for a moment, or another error: the other thread waits or fails.
             return await self.read(work, *args, **kwargs)
 
     async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
@@ -177,14 +177,14 @@ class SqliteDatabase:
         async def once() -> list[T]:
             return await self._once(self._long_thread, lambda: self._side_by_side(works))
 
-        return await self.patience.lend(once)
+        return await self.retries.run(once)
 
     def _side_by_side(self, works: Sequence[Callable[[Tx], T]]) -> list[T]:
         with ExitStack() as stack:
             engines = [_engine(self.path, begin="BEGIN", checkpoints=False, lent=False) for _ in works]
             for engine in engines:
                 stack.callback(engine.dispose)
-            # In the thread that writes, whose turn it is: nobody writes between the first of them and the last.
+            # In the write thread with the write lock, so that all of them see the same snapshot.
             opened = self._write_thread.submit(self._at_one_moment, engines, stack).result()
             with ThreadPoolExecutor(len(works), thread_name_prefix="store-together") as threads:
                 found = [
@@ -194,38 +194,38 @@ class SqliteDatabase:
             return [one.result() for one in found]
 
     def _at_one_moment(self, engines: Sequence[Engine], stack: ExitStack) -> list[Connection]:
-        with self._turn:
+        with self._lock:
             opened = [stack.enter_context(engine.begin()) for engine in engines]
             for conn in opened:
-                conn.exec_driver_sql("SELECT COUNT(*) FROM sqlite_master")  # what it sees is settled by its first look
+                conn.exec_driver_sql("SELECT COUNT(*) FROM sqlite_master")  # the first read fixes the snapshot
         return opened
 
     async def _hop(
         self,
         thread: ThreadPoolExecutor,
         engine: Engine,
-        turn: AbstractContextManager[None],
+        lock: AbstractContextManager[None],
         work: Callable[Concatenate[Tx, P], T],
         /,
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
         def whole() -> T:
-            with turn, self._lent(engine) as conn:
+            with lock, self._lent(engine) as conn:
                 return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
 
         async def once() -> T:
             return await self._once(thread, whole)
 
-        return await self.patience.lend(once)
+        return await self.retries.run(once)
 
     @contextmanager
     def _lent(self, engine: Engine) -> Iterator[Connection]:
-        """A transaction on the connection of an engine, which stays open: to take it from the pool takes as long as a
-        small question does. After whatever has gone wrong it is taken anew.
+        """Run a transaction on the connection of an engine, which stays open, because the pool takes as long as a small
+        query. After an error it is replaced.
 
-        The driver itself begins and ends it. The library, which takes longer for that than a small question does, only
-        joins in where a statement goes its way.
+        The driver begins and ends the transaction, which is faster than SQLAlchemy. SQLAlchemy joins it if it runs a
+        statement itself.
         """
         conn = self._open.get(engine)
         if conn is None:
@@ -239,7 +239,7 @@ class SqliteDatabase:
             else:
                 _ask(driver, "COMMIT")
         except BaseException:
-            # By ourselves: after an end that has failed the library believes that there is nothing left to undo.
+            # By the driver: after a failed COMMIT, SQLAlchemy believes that there is nothing to roll back.
             with suppress(sqlite3.Error):
                 driver.rollback()
             self._open.pop(engine).close()
@@ -266,45 +266,45 @@ class SqliteDatabase:
         that they can wait for it: the log starts again from the beginning only when nothing is left in it,
         which would never happen automatically on a busy day.
         """
-        # Not in the thread of long reads: whoever tidies up has more to look after, and those may take minutes.
+        # Not in the thread of long reads, which may take minutes.
         await asyncio.to_thread(self._checkpoint)
-        await asyncio.get_running_loop().run_in_executor(self._write_thread, self._checkpoint_in_turn)
+        await asyncio.get_running_loop().run_in_executor(self._write_thread, self._checkpoint_locked)
 
     def _checkpoint(self) -> None:
         with suppress(sqlite3.DatabaseError), self._tidying() as conn:
             conn.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
-    def _checkpoint_in_turn(self) -> None:
-        with suppress(sqlite3.DatabaseError), self._turn, self._tidying() as conn:
+    def _checkpoint_locked(self) -> None:
+        with suppress(sqlite3.DatabaseError), self._lock, self._tidying() as conn:
             _, logged, moved = conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             if moved == logged > 1:
-                # The log begins anew with the next to write, who has to wait for the disk then: better here, with a
-                # number that means nothing, than in the thread of an event loop.
+                # The next write restarts the log and has to wait for the disk: better here, with a meaningless number,
+                # than in the thread of an event loop.
                 (number,) = conn.execute("PRAGMA user_version").fetchone()
                 conn.execute(f"PRAGMA user_version = {1 - min(number, 1)}")
 
     def _tidying(self) -> AbstractContextManager[sqlite3.Connection]:
-        address = f"{self.path.absolute().as_uri()}?mode=rw"  # a file that is gone is not made anew
+        address = f"{self.path.absolute().as_uri()}?mode=rw"  # a deleted file is not created again
         return closing(sqlite3.connect(address, uri=True, timeout=30, isolation_level=None))
 
     async def close(self) -> None:
         self._closed = True
-        await asyncio.to_thread(self._long_thread.shutdown)  # first: it asks the thread that writes
+        await asyncio.to_thread(self._long_thread.shutdown)  # first: it uses the write thread
         await asyncio.to_thread(self._write_thread.shutdown)
         await asyncio.to_thread(self._read_thread.shutdown)
         for conn in self._open.values():
             conn.close()
-        for engine in (self._writer, self._untold, self._here, self._reader, self._glancing):
+        for engine in (self._writer, self._nosync_writer, self._inline_writer, self._reader, self._inline_reader):
             engine.dispose()
-        self._turn.close()
-        self._turn_here.close()
+        self._lock.close()
+        self._inline_lock.close()
 
 
 def _make_private(path: Path) -> None:
-    """Make the file if there is none: by us and not by the driver, so that only its owner may read it.
+    """Create the file if it does not exist, readable only by its owner.
 
-    One that is there is not touched. To close it would take away the locks of every connection this process has to it,
-    and the next process to leave would remove the log that they still write to.
+    An existing file is not opened: closing it would release the locks of all connections of this process, and the next
+    process to exit would remove the log that they still use.
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -322,7 +322,7 @@ def _engine(
     patience_ms: int = 30_000,
     lent: bool = True,
 ) -> Engine:
-    """`lent`: its transactions begin and end with `_lent`."""
+    """Create an engine; `lent`: its transactions begin and end in `_lent`."""
     engine = create_engine(
         f"sqlite:///{path}",
         poolclass=StaticPool,
@@ -334,7 +334,7 @@ def _engine(
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
-        # The driver's own idea of transactions is switched off: BEGIN is ours, so that a writer takes its lock at once.
+        # The driver's automatic transactions are off: our BEGIN takes the write lock at once.
         connection.isolation_level = None
         cursor = connection.cursor()
         for pragma in (

@@ -1,9 +1,8 @@
 """Compiled statements, kept for the next run.
 
-The library looks at each statement anew: what is asked, how its values are to be changed, what its rows are to look
-like. For the small statements of everyday work that takes longer than the database does, so each is taken apart once
-here. It stays the library's statement and the library's compiler; whatever is out of the ordinary goes the library's
-way.
+SQLAlchemy analyses each statement at every run: its SQL, the conversion of its values, the form of its rows. For small
+statements that takes longer than the database does, so it is done once here, with SQLAlchemy's own compiler. Unusual
+statements are run by SQLAlchemy.
 """
 
 import sqlite3
@@ -23,10 +22,10 @@ from sqlalchemy.sql.selectable import SelectBase
 from gossamer.db.types import as_it_is, processor
 
 Params = Mapping[str, Any]
-_LONGEST = 128  # values in a list: one statement is kept per length
+_LONGEST = 128  # values in a list: one statement is cached per length
 
 
-class Answer(Protocol):
+class RowResult(Protocol):
     """Result of a statement: the part of SQLAlchemy's result that is used here."""
 
     @property
@@ -46,7 +45,7 @@ def librarys(error: sqlite3.Error, sql: str | None = None) -> BaseException:
 
 
 def fetched(cursor: Any) -> list[Any]:
-    """All rows of a cursor: that a file is damaged often shows only here."""
+    """Fetch all rows of a cursor; a damaged file often raises only here."""
     try:
         found: list[Any] = cursor.fetchall()
     except sqlite3.Error as error:
@@ -93,7 +92,7 @@ class _Rows:
             found = self._cursor.fetchone()
         except sqlite3.Error as error:
             raise librarys(error) from error
-        self._cursor.close()  # what is half read keeps others from the end of their transaction
+        self._cursor.close()  # an unfinished cursor would block the end of the transaction
         return None if found is None else self._make(found)
 
     def one(self) -> Any:
@@ -128,7 +127,7 @@ class _Prepared:
         given = {*params, *chain.from_iterable(self._lists.values())}
         self._steady = {name: spelled.parameters[name] for name in names if name not in given}
         self._values_of = _getter(names)
-        # Of lists, the library knows how their values are taken; of all else the types say it.
+        # Values of lists are converted as SQLAlchemy says, all others by their types.
         found = (
             (
                 place,
@@ -154,7 +153,7 @@ class _Prepared:
         ready = list(values)
         for place, process in self._processors:
             ready[place] = process(ready[place])
-        # A server's driver tells one list of values from several by what they come in.
+        # A server's driver distinguishes one set of values (tuple) from several (list).
         return tuple(ready)
 
     def answer(self, cursor: Any) -> _Rows:
@@ -167,7 +166,7 @@ class _Shapes:
     __slots__ = ("_lists", "_prepared")
 
     def __init__(self) -> None:
-        self._lists: dict[tuple[Any, ...], tuple[str, ...]] = {}  # names of what is given as one
+        self._lists: dict[tuple[Any, ...], tuple[str, ...]] = {}  # names of parameters that are lists
         self._prepared: dict[tuple[Any, ...], _Prepared | None] = {}
 
     def get(self, statement: Executable, params: Params, compiler: Compiler) -> _Prepared | None:
@@ -181,7 +180,7 @@ class _Shapes:
         found = self._prepared.get(shape, ...)
         if found is not ...:
             return found
-        # What is compiled knows its statement, and would keep it for ever: it is made anew for another length.
+        # A compiled statement references its statement and would keep it alive: it is compiled again for each length.
         compiled = _compile(statement, params, compiler)
         if compiled is None:
             self._prepared[shape] = None
@@ -201,7 +200,7 @@ _kept: WeakKeyDictionary[Executable, _Shapes] = WeakKeyDictionary()
 
 
 def prepared(statement: Executable, params: Params, compiler: Compiler) -> _Prepared | None:
-    """The statement taken apart, or None if it goes the library's way: so far, or because of what it is."""
+    """Return the prepared statement; None at its first run, or if only SQLAlchemy can run it."""
     shapes = _kept.get(statement)
     if shapes is None:
         if statement not in _seen:
@@ -225,7 +224,7 @@ def _compile(statement: Executable, params: Params, compiler: Compiler) -> SQLCo
         compiled = statement.compile(dialect=compiler)
     else:
         return None
-    # A value that is spelled out in the text, or asked for each time, would stay what it was at first.
+    # Values in the SQL text, or computed at each run, would keep their first value.
     if compiled.literal_execute_params or any(bind.callable for bind in compiled.binds.values()):
         return None
     return compiled

@@ -1,4 +1,4 @@
-"""The tables of jobs and their results.
+"""The tables: jobs and their results, money, accounts and webhooks.
 
 `open_pages` is kept in the transaction that adds, moves or ends a page; nothing is counted by COUNT.
 """
@@ -6,6 +6,7 @@
 from sqlalchemy import (
     BigInteger,
     Boolean,
+    CheckConstraint,
     Column,
     ForeignKey,
     Index,
@@ -44,7 +45,7 @@ jobs = Table(
     Column("created_at", Instant, nullable=False),
     Column("started_at", Instant),
     Column("finished_at", Instant),
-    Column("ran_ms", BigInteger, nullable=False, server_default="0"),  # at work since it was last started by hand
+    Column("ran_ms", BigInteger, nullable=False, server_default="0"),  # working time since the last manual start
     Column("submit_key", Text),  # the submitter's own: the same request twice is one job
     Column("submit_digest", Blob),  # of what was asked for under that key
     Column("hidden_at", Instant),  # since when its results are not shown any more; they are purged after a grace time
@@ -148,8 +149,8 @@ pages = Table(
     sqlite_with_rowid=False,
 )
 
-# Written one after the other, and found by the index of the key: their rows are large, and as a tree of rows, four to a
-# page of the file, they cost twice as much to write.
+# With a rowid and a separate key index: rows are large, and storing them in the tree of the key (four per page) would
+# take twice as long to write.
 records = Table(
     "records",
     metadata,
@@ -163,7 +164,7 @@ records = Table(
     Column("generation", SmallInteger),  # of the conclusion that wrote it; nothing for what a page has yielded
 )
 
-# Of jobs whose recipe has something to say when the walk is over. A job without a row is walking, or has nothing.
+# Jobs whose recipe concludes, after their first crawl.
 conclusions = Table(
     "conclusions",
     metadata,
@@ -232,7 +233,7 @@ events = Table(
     sqlite_with_rowid=False,
 )
 
-# Answers shared by all jobs for a day; each site keeps the one it was walked by.
+# Shared by all jobs for a day; each site keeps the answer it was crawled by.
 robots = Table(
     "robots",
     metadata,
@@ -250,7 +251,7 @@ places = Table(
     Column("until", Instant, nullable=False),
 )
 
-# What the counters said at certain moments, for the audit to hold against the rows.
+# Copies of the counters at certain times, which the audit compares with the rows.
 checkpoints = Table(
     "checkpoints",
     metadata,
@@ -287,7 +288,7 @@ alerts = Table(
     UniqueConstraint("kind", "subject", "holds"),
 )
 
-# Files made of a job's rows, asked for by a person or made by themselves. One row is one file.
+# Files made from a job's rows, on request or automatically. One row is one file.
 exports = Table(
     "exports",
     metadata,
@@ -318,7 +319,7 @@ exports = Table(
     Index(None, "state"),
 )
 
-# Processes that walk visits. What they hold is in the visits.
+# Worker processes. Their leases are in the visits.
 workers = Table(
     "workers",
     metadata,
@@ -331,7 +332,7 @@ workers = Table(
     Column("beat_at", Instant, nullable=False),
 )
 
-# What all machines of a cluster must have set alike, as the first one had it. Of a secret it is a digest.
+# Settings that must be equal on all machines of a cluster, as set on the first one; of a secret a digest.
 cluster_settings = Table(
     "cluster_settings",
     metadata,
@@ -341,7 +342,7 @@ cluster_settings = Table(
     Column("at", Instant, nullable=False),
 )
 
-# What worked on a domain, whichever job has tried it.
+# Success of rungs by domain, over all jobs.
 memory = Table(
     "memory",
     metadata,
@@ -353,7 +354,7 @@ memory = Table(
 )
 
 
-# Whoever sends to an endpoint holds its lease: two never send the same message at the same moment.
+# A sender holds the lease of an endpoint, so that no message is sent twice at the same time.
 endpoints = Table(
     "webhook_endpoints",
     metadata,
@@ -374,7 +375,7 @@ endpoints = Table(
     Index(None, "account"),
 )
 
-# Apart from the endpoints, so that whoever reads or shows those never has them in hand.
+# Separate from the endpoints, so that code which reads or shows those never has the keys.
 endpoint_keys = Table(
     "webhook_keys",
     metadata,
@@ -385,7 +386,7 @@ endpoint_keys = Table(
     Index(None, "endpoint_id"),
 )
 
-# Written in the transaction of what they tell.
+# Written in the transaction of their event.
 deliveries = Table(
     "webhook_deliveries",
     metadata,
@@ -406,7 +407,7 @@ deliveries = Table(
     Index(None, "job_id"),
 )
 
-# How many pages of a job an endpoint was told of.
+# Number of pages of a job that were reported to an endpoint.
 endpoint_pages = Table(
     "webhook_pages",
     metadata,
@@ -414,4 +415,216 @@ endpoint_pages = Table(
     Column("job_id", Id, primary_key=True),
     Column("pages", BigInteger, nullable=False),
     Column("at", Instant, nullable=False),
+)
+
+
+PARTS = ("credits", "micros", "bytes")
+"""The currencies of the ledger, as its columns end."""
+
+
+def _amounts(of: str, *, zero: str | None = None) -> tuple[Column[int], ...]:
+    """One column per currency: `spent_credits`, `spent_micros`, `spent_bytes`."""
+    return tuple(Column(f"{of}{part}", BigInteger, nullable=False, server_default=zero) for part in PARTS)
+
+
+def _within(part: str) -> CheckConstraint:
+    """Return the constraint that a cap is never exceeded, except by charges above the known price."""
+    return CheckConstraint(f"reserved_{part} + spent_{part} - excess_{part} <= cap_{part}", name=f"cap_{part}")
+
+
+# One row per budget: the system's of each day, each account's of each month, each job's.
+budgets = Table(
+    "budgets",
+    metadata,
+    Column("scope", String(8), primary_key=True),
+    Column("subject", String(40), primary_key=True),  # the account, or the job's id in hexadecimal
+    Column("period", String(10), primary_key=True),  # the day or the month
+    *(Column(f"cap_{part}", BigInteger) for part in PARTS),  # nothing: no limit
+    Column("job_id", Id),
+    Column("cap_traffic", BigInteger),  # of all bytes that come in, which the counters know
+    *_amounts("reserved_", zero="0"),
+    *_amounts("spent_", zero="0"),
+    *_amounts("excess_", zero="0"),
+    Column("told", SmallInteger, nullable=False, server_default="0"),  # per cent of the cap that people were told of
+    *(_within(part) for part in PARTS),
+    *(CheckConstraint(f"reserved_{part} >= 0 AND spent_{part} >= 0", name=f"signs_{part}") for part in PARTS),
+)
+
+# Paid requests that may be in flight: few at a time, however large the jobs are.
+reservations = Table(
+    "reservations",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("job_id", Id, nullable=False),
+    Column("site_id", Id, nullable=False),
+    Column("visit_id", Id, nullable=False),
+    Column("lease", Id, nullable=False),
+    Column("page_key", Blob),
+    Column("rung", String(24), nullable=False),
+    Column("provider", String(24), nullable=False),
+    *_amounts(""),  # the worst price
+    Column("day", String(10), nullable=False),  # whose budget it is taken from
+    Column("at", Instant, nullable=False),
+    Index(None, "job_id"),
+)
+
+charges = Table(
+    "charges",
+    metadata,
+    Column("job_id", Id, primary_key=True),
+    Column("id", Id, primary_key=True),
+    Column("site_id", Id, nullable=False),
+    Column("page_key", Blob),
+    Column("rung", String(24), nullable=False),
+    Column("provider", String(24), nullable=False),
+    *_amounts(""),
+    Column("assumed", Boolean, nullable=False),  # nobody said what it cost: the worst price
+    Column("day", String(10), nullable=False),
+    Column("at", Instant, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Spending of jobs, which is kept: the charges are deleted with the other rows of a job.
+expenses = Table(
+    "expenses",
+    metadata,
+    Column("job_id", Id, primary_key=True),
+    Column("day", String(10), primary_key=True),
+    Column("rung", String(24), primary_key=True),
+    Column("provider", String(24), nullable=False),
+    Column("requests", BigInteger, nullable=False),
+    *_amounts(""),
+    Column("assumed", BigInteger, nullable=False),  # requests whose price nobody said
+    Index(None, "day"),
+    sqlite_with_rowid=False,
+)
+
+# Rungs that charged more than their price. All processes check this before they reserve.
+closed_rungs = Table(
+    "closed_rungs",
+    metadata,
+    Column("rung", String(24), primary_key=True),
+    Column("charged", BigInteger, nullable=False),  # the most credits it took for one request
+    Column("at", Instant, nullable=False),
+)
+
+# Estimates of jobs as shown before they started. Kept as long as the job's own row, like its expenses.
+estimates = Table(
+    "estimates",
+    metadata,
+    Column("job_id", Id, primary_key=True),
+    Column("recipe", String(40), nullable=False),
+    Column("ladder", Text, nullable=False),  # names of rungs, comma-separated
+    Column("pages_per_site", Integer, nullable=False),
+    Column("top_pages", Integer, nullable=False),
+    Column("sites", Integer, nullable=False),
+    Column("known", Integer, nullable=False),  # of the sites, those that earlier jobs had met
+    Column("similar", Integer, nullable=False),  # jobs it went by
+    Column("probed", Integer, nullable=False),  # homepages that were looked at first
+    *(Column(name, BigInteger, nullable=False) for name in ("expected", "low", "high")),  # credits
+    *(Column(name, BigInteger, nullable=False) for name in ("low_micros", "high_micros")),
+    Column("at", Instant, nullable=False),
+    Index(None, "recipe", "ladder", "job_id"),
+)
+
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", String(40), primary_key=True),  # what people type: `acme`
+    Column("name", Text, nullable=False),
+    Column("credits", BigInteger),  # of a month; nothing: no limit
+    Column("running_jobs", Integer),  # at a time; nothing: what the settings say
+    Column("queued_jobs", Integer),
+    Column("created_at", Instant, nullable=False),
+    Column("closed_at", Instant),
+)
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("account_id", String(40), ForeignKey("accounts.id"), nullable=False),
+    Column("email", Text, nullable=False),  # in small letters
+    Column("password", Text, nullable=False),  # argon2
+    Column("scope", String(8), nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("closed_at", Instant),
+    Index("uq_users_email", "email", unique=True),
+)
+
+# The key itself is shown once and not stored.
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("account_id", String(40), ForeignKey("accounts.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("start", String(16), nullable=False),  # of the key: people tell theirs apart by it
+    Column("digest", Blob, nullable=False),
+    Column("scope", String(8), nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("used_at", Instant),
+    Column("revoked_at", Instant),
+    Index("uq_api_keys_digest", "digest", unique=True),
+    Index(None, "account_id"),
+)
+
+# Logins. The refresh token changes at each use; using an older one again ends the login.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("user_id", Id, ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
+    Column("digest", Blob, nullable=False),
+    Column("turns", Integer, nullable=False),  # how often it was renewed
+    Column("created_at", Instant, nullable=False),
+    Column("expires_at", Instant, nullable=False),
+    Column("revoked_at", Instant),
+    Index(None, "user_id"),
+)
+
+# One row per request that led to a job, with its expected cost until the job is over, then the actual cost.
+QUEUED = "queued"  # the outcome of a job that waits for another one of its account to end
+
+usage = Table(
+    "usage",
+    metadata,
+    Column("account_id", String(40), primary_key=True),
+    Column("id", Id, primary_key=True),  # the job's
+    Column("month", String(7), nullable=False),
+    Column("day", String(10), nullable=False),
+    Column("key_id", Id),
+    Column("door", String(24), nullable=False),  # where it came in: jobs, scrape, batch
+    Column("recipe", String(40), nullable=False),
+    Column("urls", Integer, nullable=False),
+    Column("credits", BigInteger, nullable=False),
+    Column("micros", BigInteger, nullable=False),  # paid to providers
+    Column("pages", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("ms", BigInteger),
+    Column("outcome", String(12), nullable=False),  # the job's state
+    Column("is_open", SmallInteger, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_usage_open", "is_open"),
+    sqlite_with_rowid=False,
+)
+
+# Sum of the credits of a month, changed in the same transaction as the usage.
+month_credits = Table(
+    "month_credits",
+    metadata,
+    Column("account_id", String(40), primary_key=True),
+    Column("month", String(7), primary_key=True),
+    Column("credits", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Provider keys that came with a job, encrypted.
+job_keys = Table(
+    "job_keys",
+    metadata,
+    Column("job_id", Id, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("provider", String(24), primary_key=True),
+    Column("sealed", Blob, nullable=False),
 )

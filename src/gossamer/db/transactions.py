@@ -1,4 +1,4 @@
-"""The open transaction that every function of SQL is given first, on either database."""
+"""The open transaction, which is the first parameter of every function that runs SQL."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,20 +6,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from importlib import import_module
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, CursorResult, Executable, Select, Table, text
 
 from gossamer.clock import Clock
-from gossamer.db.statement_cache import Answer, librarys, prepared
+from gossamer.db.statement_cache import RowResult, librarys, prepared
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """SQLite has one writer at a time, so it needs no row locks, and it says how many rows a statement over many has
-    changed; Postgres has a clock all workers share."""
+    """Differences of the databases: SQLite needs no row locks and counts the rows of bulk statements; Postgres has a
+    clock that all workers share."""
 
     name: str
     row_locks: bool
@@ -28,15 +27,18 @@ class Dialect:
 
     @property
     def insert(self) -> Callable[..., Any]:
-        """Return the dialect's INSERT, which supports ON CONFLICT.
+        """Return the dialect's INSERT, which supports ON CONFLICT."""
+        # Only the dialect in use is imported: each is slow to load.
+        if self.row_locks:
+            from sqlalchemy.dialects.postgresql import insert as postgres_insert
 
-        Only the dialect in use is imported, because the import is slow.
-        """
-        made: Callable[..., Any] = import_module(f"sqlalchemy.dialects.{self.name}").insert
-        return made
+            return postgres_insert
+        from sqlalchemy.dialects.sqlite import insert as sqlite_insert  # for the same reason
+
+        return sqlite_insert
 
     def insert_new(self, table: Table) -> Executable:
-        """An INSERT that leaves alone what is there: always the same one, which is prepared once."""
+        """Return an INSERT that ignores existing rows; the same object each time, so that it is prepared once."""
         return _insert_new(self, table)
 
 
@@ -68,7 +70,7 @@ class Tx:
 
     @property
     def now(self) -> datetime:
-        """The database's time where it has one that all workers share, else this machine's; the same all through."""
+        """The time of the transaction: the server's clock, or this machine's for SQLite; read once."""
         if self._now is None:
             self._now = self.conn.execute(_CLOCK).scalar_one() if self.dialect.own_clock else self._clock.now()
         return self._now
@@ -77,7 +79,7 @@ class Tx:
         """Reset the transaction's time after a wait, so that later writes have the time after it."""
         self._now = None
 
-    def run(self, statement: Executable, params: Mapping[str, Any] | None = None) -> Answer:
+    def run(self, statement: Executable, params: Mapping[str, Any] | None = None) -> RowResult:
         params = params or {}
         ready = prepared(statement, params, self.conn.dialect)
         if ready:
@@ -87,9 +89,9 @@ class Tx:
         return result
 
     def run_raw(self, sql: str, values: Sequence[Any]) -> Any:
-        """A statement in the driver's own words, and its cursor. A list of values is one run of it for each.
+        """Run SQL for the driver and return its cursor; a list of values means one run for each.
 
-        SQLite's driver is asked itself: to go through the library takes longer than its answer.
+        SQLite's driver is called directly, because SQLAlchemy takes longer than the query.
         """
         if self.dialect.row_locks:
             return self.conn.exec_driver_sql(sql, values)
@@ -102,11 +104,11 @@ class Tx:
             raise librarys(error, sql) from error
 
     def rows(self, statement: Executable, params: Mapping[str, Any]) -> Sequence[Any]:
-        """All rows at once, to be taken apart."""
+        """Return all rows at once."""
         return self.run(statement, params).all()
 
     def run_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
-        """One prepared statement over many rows; nothing to do for none."""
+        """Run one prepared statement for many rows; no-op without rows."""
         if not rows:
             return
         ready = prepared(statement, rows[0], self.conn.dialect)
@@ -126,7 +128,7 @@ class Tx:
         )
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def savepoint(self) -> Iterator[None]:
         """Undo the block if it raises; the transaction can continue, unless it `is_gone`."""
         failed: Exception | None = None
         try:
@@ -138,23 +140,23 @@ class Tx:
                     raise
         except Exception:
             if failed is not None and self.is_gone:
-                raise failed from None  # that there is nothing left to undo says less
+                raise failed from None  # instead of the error of the rollback
             raise
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
         """Run the block in a savepoint, without SQLAlchemy: every page that a caller waits for takes one."""
-        self.run_raw("SAVEPOINT aside", ())
+        self.run_raw("SAVEPOINT tx", ())
         try:
             yield
         except BaseException:
-            self.run_raw("ROLLBACK TO aside", ())
-            self.run_raw("RELEASE aside", ())
+            self.run_raw("ROLLBACK TO tx", ())
+            self.run_raw("RELEASE tx", ())
             raise
-        self.run_raw("RELEASE aside", ())
+        self.run_raw("RELEASE tx", ())
 
     def locked(self, statement: Select[Any]) -> Select[Any]:
-        """The same select holding its rows until commit, where that needs saying."""
+        """Return the select with row locks until commit, if the database has them."""
         if not self.dialect.row_locks:
             return statement
         holding = _locked.get(statement)

@@ -43,7 +43,7 @@ def _id(value: bytes) -> UUID:
 
 
 class _Bytes(UserDefinedType[bytes]):
-    """Bytes as the driver takes and gives them: the library's own type wraps each one once more."""
+    """Bytes without the additional conversion of SQLAlchemy's own type."""
 
     cache_ok = True
 
@@ -52,7 +52,7 @@ class _Bytes(UserDefinedType[bytes]):
 
 
 class _Milliseconds(UserDefinedType[datetime]):
-    """An instant as milliseconds since 1970: SQLite's own dates are only text."""
+    """A time as milliseconds since 1970, because SQLite's own dates are text."""
 
     cache_ok = True
 

@@ -22,7 +22,7 @@ from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, spell_seconds, tran
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.judge.status import seconds_asked
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.model.webhook import Heard
+from gossamer.model.webhook import EndpointAnswer
 
 _AGENT = "gossamer-webhooks/1"
 
@@ -59,20 +59,20 @@ class Poster:
             return error.trouble.sentence if error.trouble.reason in _FOR_GOOD else ""
         return ""
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Heard:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> EndpointAnswer:
         """Send one POST and return what came back."""
         try:
             async with asyncio.timeout(self._timeout.total_seconds()):
                 return await self._exchange(await self._guard.admit(url), headers, body)
         except TimeoutError:
-            return Heard(None, Trouble(Reason.TIMEOUT, spell_seconds(self._timeout)).sentence)
+            return EndpointAnswer(None, Trouble(Reason.TIMEOUT, spell_seconds(self._timeout)).sentence)
         except FetchError as error:
-            return Heard(None, error.trouble.sentence)
+            return EndpointAnswer(None, error.trouble.sentence)
         except CLIENT_ERRORS as error:
             told = translate(error, connect_timeout=self._timeout, timeout=self._timeout)
-            return Heard(None, told.trouble.sentence)
+            return EndpointAnswer(None, told.trouble.sentence)
 
-    async def _exchange(self, clearance: Clearance, headers: Mapping[str, str], body: bytes) -> Heard:
+    async def _exchange(self, clearance: Clearance, headers: Mapping[str, str], body: bytes) -> EndpointAnswer:
         proxy = None if clearance.by_rule else self._proxy
         claimed = {"Host": clearance.authority} if clearance.authority else {}
         client = self._client(clearance, proxy)
@@ -84,7 +84,7 @@ class Poster:
             said = read_headers(arrived)
             await arrived.close()
             asked = seconds_asked(said.get("retry-after", ""), self._clock.now(), said.get("date", ""))
-            return Heard(arrived.status.as_int(), asked=None if asked is None else timedelta(seconds=asked))
+            return EndpointAnswer(arrived.status.as_int(), asked=None if asked is None else timedelta(seconds=asked))
 
     def _client(self, clearance: Clearance, proxy: Proxy | None) -> Client:
         # Proxies have names of their own, which are the operator's business: the system looks them up.

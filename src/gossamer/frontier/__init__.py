@@ -1,1 +1,1 @@
-"""The pages of one visit: which may be asked for, which come next, when the walk is over."""
+"""The pages of one visit: which may be requested, which come next, and when the crawl is over."""

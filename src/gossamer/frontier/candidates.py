@@ -23,7 +23,7 @@ from gossamer.model.url import is_binary, normalise, origin_of, path_of, site_of
 from gossamer.parse.sitemap import Entry
 
 
-class Scope:
+class UrlScope:
     """A job's include and exclude patterns: `*` is any run of characters, `?` one of them."""
 
     def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
@@ -38,9 +38,9 @@ class Scope:
 
 
 @lru_cache(maxsize=64)
-def scope_of(policy: CrawlPolicy) -> Scope:
+def scope_of(policy: CrawlPolicy) -> UrlScope:
     """Built once for a job, not for each of its sites."""
-    return Scope(policy.include, policy.exclude)
+    return UrlScope(policy.include, policy.exclude)
 
 
 def _either(patterns: Sequence[str]) -> re.Pattern[str] | None:
@@ -213,7 +213,7 @@ Choice = tuple[bytes, str, Candidate]
 class Candidates:
     """All addresses found on a site and not chosen yet. Stored in the visit's notes."""
 
-    def __init__(self, host: str, scope: Scope, policy: CrawlPolicy, notes: Notes) -> None:
+    def __init__(self, host: str, scope: UrlScope, policy: CrawlPolicy, notes: Notes) -> None:
         self._host = host
         self._scope = scope
         self._most = max(MOST_CANDIDATES, policy.pages_per_site)

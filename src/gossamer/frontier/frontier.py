@@ -14,13 +14,12 @@ from gossamer.frontier.candidates import Candidates, Level, SitemapQueue, scope_
 from gossamer.frontier.notes import Notes
 from gossamer.judge.rung_stats import is_probe
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.ladders import Ladder
 from gossamer.model.page import Page, Visit
-from gossamer.model.rungs import DIRECT, HOME_LANE, Rung
+from gossamer.model.rungs import DIRECT, HOME_LANE, Ladder, Rung
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import NO_WAY_IN, NOT_REACHED, NOT_THERE, Cure, Reason, Trouble
 from gossamer.model.url import host_of
-from gossamer.store.pages import Known
+from gossamer.store.pages import EndedPage
 from gossamer.store.sites import LISTED
 
 
@@ -107,7 +106,7 @@ MOST_IN_VAIN = 3
 MOST_IN_A_ROW = 2
 
 
-class Spending:
+class PaidOutcomes:
     """Outcomes of the paid requests to one site in one job, from its rows and since."""
 
     def __init__(self, ladder: Ladder) -> None:
@@ -170,7 +169,7 @@ class Frontier:
         visit: Visit,
         policy: CrawlPolicy,
         waiting: Iterable[Page],
-        ended: Iterable[Known],
+        ended: Iterable[EndedPage],
         elsewhere: Iterable[Page] = (),
         begin: Rung | None = None,
     ) -> None:
@@ -194,7 +193,7 @@ class Frontier:
         self._done = 0
         self._rendering = frozenset(rung.name for rung in policy.ladder.rungs if rung.renders)
         self.rendered = 0  # pages that could only be read by running their scripts
-        self._spending = Spending(policy.ladder)
+        self._spending = PaidOutcomes(policy.ladder)
         self.skipped_rungs = SkippedRungs(policy.ladder)
         self._out_of_time: Trouble | None = None  # of a page that another lane had no time for
         self._away: Counter[Reason] = Counter()
@@ -227,7 +226,7 @@ class Frontier:
             self._chosen += 1
             self._ranked = max(self._ranked, rank + 1)
 
-    def _recall(self, known: Known) -> None:
+    def _recall(self, known: EndedPage) -> None:
         if known.state is PageState.DONE:
             self._done += 1
             self.rendered += known.rung in self._rendering

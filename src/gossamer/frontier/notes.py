@@ -1,4 +1,4 @@
-"""Notes of a walk: what it remembers between slices apart from its rows, kept small inside the site's own row."""
+"""Notes of a crawl: the data it keeps between slices apart from its rows, stored compactly in the site's row."""
 
 import zlib
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ MOST_CANDIDATES = 2_000
 
 
 class Candidate(NamedTuple):
-    """An address found on a site that has no row yet."""
+    """A URL found on a site that has no row yet."""
 
     in_links: int
     priority: float  # by the sitemap; 0 where it is in none
@@ -21,28 +21,28 @@ class Candidate(NamedTuple):
 
 @dataclass(slots=True)
 class Sitemaps:
-    """Which files are still to be read, and what was found in those that were."""
+    """Progress of reading a site's sitemaps."""
 
     begun: bool = False
-    left: list[tuple[str, int]] = field(default_factory=list)  # address, and how many indexes led there
+    left: list[tuple[str, int]] = field(default_factory=list)  # URL, and number of indexes that led there
     tried: list[str] = field(default_factory=list)
-    listed: int = 0  # addresses in scope
+    listed: int = 0  # URLs in scope
 
 
 @dataclass(slots=True)
 class Notes:
-    """Everything here is written when a level is chosen or a sitemap was read."""
+    """Data of a crawl, written when a level is chosen or a sitemap was read."""
 
     candidates: dict[str, Candidate] = field(default_factory=dict)
-    crowded: bool = False  # there was no room for some
-    reached: int = 0  # the most pages ever known at one time, those without room included
-    as_of: int = 0  # the links of pages with a lower rank are in here already
+    crowded: bool = False  # some URLs were dropped for lack of room
+    reached: int = 0  # highest number of known pages, including dropped ones
+    as_of: int = 0  # links of pages with a lower rank are included already
     large: bool = False
     sitemaps: Sitemaps = field(default_factory=Sitemaps)
-    calendars: dict[str, int] = field(default_factory=dict)  # addresses accepted, by shape
-    trapped: int = 0  # addresses refused because there is no end to them
-    trap: str = ""  # the first of them
-    cut: int = 0  # pages that the recipe has asked for beyond its own limits
+    calendars: dict[str, int] = field(default_factory=dict)  # accepted URLs, by shape
+    trapped: int = 0  # refused URLs of endless series
+    trap: str = ""  # the first refused one
+    cut: int = 0  # pages requested by the recipe beyond its own limits
     changed: bool = False
 
     def see(self, url: str, in_links: int, priority: float, depth: int, found_on: str, most: int) -> bool:
@@ -72,7 +72,7 @@ class Notes:
         return replace(self, candidates=dict(self.candidates), sitemaps=sitemaps, calendars=dict(self.calendars))
 
     def pack(self) -> bytes:
-        # Few pages find all the others, so their addresses are written once.
+        # Most URLs are found on a few pages, whose URLs are stored once.
         finders = {one.found_on: None for one in self.candidates.values()}
         place = {url: number for number, url in enumerate(finders)}
         rows = [
@@ -111,7 +111,7 @@ class Notes:
 
 
 def notes_without(packed: bytes, unwanted: Callable[[str], bool]) -> bytes | None:
-    """A site's notes without such addresses; None if there are none."""
+    """Remove unwanted URLs from a site's notes; None if there are none."""
     notes = Notes.unpack(packed)
     gone = [url for url in notes.candidates if unwanted(url)]
     changed = bool(gone)
@@ -124,9 +124,9 @@ def notes_without(packed: bytes, unwanted: Callable[[str], bool]) -> bytes | Non
 
 
 def links_without(packed: bytes, unwanted: Callable[[str], bool], home: str) -> bytes | None:
-    """A page's links without such addresses; None if there are none.
+    """Remove unwanted URLs from a page's links; None if there are none.
 
-    Other pages name them by their number, so each leaves the homepage in its place, which no walk ever chooses again.
+    Other pages refer to links by number, so each is replaced by the homepage, which is never chosen again.
     """
     first, fresh, numbers = orjson.loads(packed if packed[:1] == b"[" else zlib.decompress(packed))
     kept = [home if unwanted(link) else link for link in fresh]

@@ -1,9 +1,8 @@
 """Rules of a site's robots.txt for us (RFC 9309), and the line that decides about an address.
 
-The file is read here, line by line and as leniently as the large search engines read it, because which lines are ours
-is where parsers differ. Only those are handed to Protego, which compares them with addresses.
-
-Nothing is compared here: lines are given to the rules one at a time, and what they answer tells what each line does.
+The file is parsed here, as leniently as by large search engines, because parsers differ in the lines that apply to a
+robot. Only the lines that apply to us are passed to Protego, which matches them against URLs. To find the deciding
+line, the rules are evaluated with single lines changed.
 """
 
 import re
@@ -13,16 +12,16 @@ from typing import NamedTuple
 
 from protego import Protego
 
-# The name site owners can address. The same decision holds for every identity we show.
+# The name that site owners can use. The decision applies to every identity we use.
 PRODUCT_TOKEN = "gossamer"  # noqa: S105 - a name
 MOST_BYTES = 500 * 1024
 LONGEST_DELAY = 60.0
 MOST_SITEMAPS = 20
 
-# What is kept when there is no robots.txt to obey; 4xx means "crawl freely".
+# Stored if there is no robots.txt to obey; 4xx means "crawl freely".
 ABSENT = 404
 
-# Common misspellings included, and words that only begin so. Without a colon, a line of more than two words is prose.
+# With common misspellings, and words that only begin like this. A line of more than two words without colon is prose.
 _LINE = re.compile(
     r"(?:(?P<agent>user[ -]?agent)|(?P<disallow>dis{1,2}al{1,2}[oa]w|diasllow)|(?P<allow>allow)|(?P<sitemap>site-?map)"
     r"|(?P<delay>crawl[ -]?delay))[\w-]*+(?:[ \t]*:[ \t]*(?P<value>.*)|[ \t]+(?P<word>\S+))",
@@ -31,9 +30,9 @@ _LINE = re.compile(
 _LINE_END = re.compile(r"[\r\n]+")
 _TOKEN = re.compile(r"[a-z_-]+|\*(?=\s|$)", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
-# Any character of ASCII but those that mean something else when they are not escaped: slash, star and per cent.
+# Escaped ASCII characters, except those with a different meaning when unescaped: slash, star and per cent.
 _ESCAPED_FOR_COMPARING = re.compile(r"%(?!2F|2A|25)[0-7][0-9A-F]")
-# What Protego would take for the end of a line, and the standard does not.
+# Characters that Protego treats as line ends, unlike the standard.
 _NO_LINE_ENDS = {code: f"%{code:02X}" for code in (0x0B, 0x0C, 0x1C, 0x1D, 0x1E)} | {
     0x85: "%C2%85",
     0x2028: "%E2%80%A8",
@@ -42,13 +41,13 @@ _NO_LINE_ENDS = {code: f"%{code:02X}" for code in (0x0B, 0x0C, 0x1C, 0x1D, 0x1E)
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """The rules for one origin. `parsed` is None where there are none."""
+class RobotsRules:
+    """The rules for one origin. `parsed` is None if there are none."""
 
     parsed: Protego | None = None
     delay: float = 0.0  # seconds between requests the site asks for
     named: tuple[str, ...] = ()
-    forbids: bool = False  # anything at all: where nothing is, addresses need not be compared with every line
+    forbids: bool = False  # False: nothing is forbidden, so URLs need not be matched
 
     def allow(self, url: str) -> bool:
         if self.parsed is None or not self.forbids:
@@ -56,36 +55,36 @@ class Rules:
         return bool(self.parsed.can_fetch(_with_slashes(url), PRODUCT_TOKEN))
 
     def sitemaps(self) -> tuple[str, ...]:
-        """The sitemaps the file names, as written and in its order. They are for everyone, whatever the group."""
+        """Return the sitemaps of the file in its order; they do not depend on the group."""
         return self.named
 
 
 def says_later(status: int) -> bool:
-    """The file may be there, but cannot be had now: nothing may be fetched until it can."""
+    """Return True if the file may exist but is unavailable now: until it is read, nothing may be fetched."""
     return status >= 500 or status == 429
 
 
-_NOTHING_FORBIDDEN = Rules()
+_NOTHING_FORBIDDEN = RobotsRules()
 
 
-def read_rules(status: int, body: str) -> Rules:
-    """Rules from an answer: a readable file is obeyed, any other answer that is not "later" forbids nothing."""
+def read_rules(status: int, body: str) -> RobotsRules:
+    """Return the rules of a response: a readable file is obeyed, other statuses forbid nothing."""
     return _parse(body) if 200 <= status < 300 and body else _NOTHING_FORBIDDEN
 
 
 @dataclass(slots=True)
 class _Group:
-    """All that is said to one robot, in however many places."""
+    """All rules for one robot, collected from all its groups."""
 
     rules: list[str] = field(default_factory=list)
     delay: float = 0.0
 
 
 @lru_cache(maxsize=512)
-def _parse(body: str) -> Rules:
-    groups: dict[str, _Group] = {}  # ours and everyone's; what others are told is nothing to us
+def _parse(body: str) -> RobotsRules:
+    groups: dict[str, _Group] = {}  # ours and the general one
     addressed: dict[str, _Group] = {}
-    ruled = False  # whether the agents named last have been told something, so that the next one begins a new group
+    ruled = False  # the last agents have rules, so the next agent line begins a new group
     sitemaps: dict[str, None] = {}
     for key, value in _directives(body):
         match key:
@@ -109,16 +108,16 @@ def _parse(body: str) -> Rules:
     ours = groups.get(PRODUCT_TOKEN) or groups.get("*") or _Group()
     parsed = _compared_as_written(Protego.parse("\n".join(("user-agent: *", *ours.rules)))) if ours.rules else None
     forbids = any(rule.startswith("disallow: ") and rule != "disallow: " for rule in ours.rules)
-    return Rules(parsed, ours.delay, tuple(sitemaps)[:MOST_SITEMAPS], forbids)
+    return RobotsRules(parsed, ours.delay, tuple(sitemaps)[:MOST_SITEMAPS], forbids)
 
 
 def _compared_as_written(parsed: Protego) -> Protego:
-    """The same rules with the length of each as the standard counts it.
+    """Correct the length of each rule to that of the standard.
 
-    Protego escapes characters like `?` and `&` before it counts, so that a rule with one would win against a longer one
-    without. What is not ASCII is escaped by the standard, too.
+    Protego counts after escaping characters like `?` and `&`, so a rule with one would win against a longer one
+    without. Other characters than ASCII are escaped by the standard too.
     """
-    # It has no public way to say so; its versions are pinned.
+    # There is no public interface for it; the version is pinned.
     for group in parsed._user_agents.values():
         for rule in group._rules:
             rule.value.priority = len(_ESCAPED_FOR_COMPARING.sub("?", rule.value._pattern))
@@ -127,11 +126,11 @@ def _compared_as_written(parsed: Protego) -> Protego:
 
 
 def _directives(body: str) -> list[tuple[str, str]]:
-    """The lines that say something, as key and value. Unknown lines are as if they were not there."""
-    # What the mark of another encoding leaves behind when it is read as UTF-8.
+    """Return the known directives as key and value."""
+    # Remains of another encoding's byte order mark.
     lines = _LINE_END.split(body.replace("\0", "").lstrip("\ufeff\ufffd"))
     if len(body.encode()) >= MOST_BYTES:
-        lines.pop()  # the file was cut here, and half a path is another path
+        lines.pop()  # the file was truncated here, and half a path is a different path
     found = []
     for line in lines:
         match = _LINE.fullmatch(line.partition("#")[0].strip(" \t"))
@@ -147,7 +146,7 @@ def _delay_of(value: str) -> float:
 
 
 def _with_slashes(address: str) -> str:
-    """In a query an escaped slash is a slash, though in a path it is not; Protego holds both for different."""
+    """Unescape slashes in the query, where they mean the same; Protego treats them as different."""
     if "%2" not in address or "?" not in address:
         return address
     path, mark, query = address.partition("?")
@@ -168,16 +167,15 @@ class RuleLine(NamedTuple):
 
 
 def deciding_line(body: str, url: str) -> RuleLine | None:
-    """The line that allows or disallows an address; None where no line speaks of it, which allows it."""
+    """Return the line that allows or disallows a URL; None if no line matches, which allows it."""
     allowed = _allows(body, url)
     lines = _RULE_LINE_END.split(body)
     fitting = [at for at, line in enumerate(lines) if _fits(line, url, allowed)]
     if not fitting:
         return None
-    # Without their meaning but in their places, the other rules still say where one robot's lines end.
+    # The other rules are replaced by neutral ones, so that the groups stay the same.
     silent = [_FORBIDS_NOTHING if _is_rule(line) else line for line in lines]
-    # The longest pattern is the most specific, and of two alike the first. The first one that counts for us decides,
-    # so hardly ever are all of them tried.
+    # By precedence: the longest pattern, then the first. The first one that applies to us decides, so few are tried.
     for at in sorted(fitting, key=lambda at: (-_length(lines[at]), at)):
         if not _allows("\n".join([*silent[:at], _FORBIDS_ALL, *silent[at + 1 :]]), url):
             return RuleLine(at + 1, lines[at].strip())

@@ -22,7 +22,7 @@ from gossamer.gate.redis_connection import TROUBLES, Wire
 from gossamer.gate.redis_health import Reach
 from gossamer.gate.scripts import ALL, ASK, ENTER, HOLD_OFF, LEAVE, LOOK, TELL, TURN, Script
 from gossamer.gate.seam import NOW
-from gossamer.model.breaker import News, Rule, Standing
+from gossamer.model.breaker import BreakerRule, BreakerStanding, News
 
 ALONE = timedelta(seconds=2) * 1.02  # between two requests to a domain by a worker that cannot see the others
 _TRIES = 3
@@ -146,14 +146,14 @@ class RedisBreakers:
         self._gate = gate
         self._alone = MemoryBreakers(clock)
 
-    async def ask(self, name: str, rule: Rule) -> timedelta:
+    async def ask(self, name: str, rule: BreakerRule) -> timedelta:
         try:
             wait = await self._gate.run(ASK, self._key(name), _rounded_micros(rule.rest), rule.probes)
         except Away:
             return await self._alone.ask(name, rule)
         return timedelta(microseconds=wait)
 
-    async def tell(self, name: str, rule: Rule, news: News, why: str = "", goods: int = 0) -> Standing:
+    async def tell(self, name: str, rule: BreakerRule, news: News, why: str = "", goods: int = 0) -> BreakerStanding:
         share = round(rule.share * 1000)
         numbers = (
             _rounded_micros(rule.rest),
@@ -168,7 +168,7 @@ class RedisBreakers:
         except Away:
             return await self._alone.tell(name, rule, news, why, goods)
 
-    async def look(self, name: str) -> Standing:
+    async def look(self, name: str) -> BreakerStanding:
         try:
             return _standing(await self._gate.run(LOOK, self._key(name)))
         except Away:
@@ -178,9 +178,9 @@ class RedisBreakers:
         return (f"{self._gate.prefix}:breaker:{name}",)
 
 
-def _standing(told: list[Any]) -> Standing:
+def _standing(told: list[Any]) -> BreakerStanding:
     is_open, wait, in_a_row, down, failed, why = told
-    return Standing(
+    return BreakerStanding(
         open=bool(is_open),
         wait=timedelta(microseconds=wait),
         in_a_row=in_a_row,

@@ -1,4 +1,4 @@
-"""Explain the whole history of one address in one job, from rows alone."""
+"""Explain the history of one URL in one job, from rows alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.frontier.candidates import MOST_OF_A_CALENDAR, Scope, calendar_shape, is_endless
+from gossamer.frontier.candidates import MOST_OF_A_CALENDAR, UrlScope, calendar_shape, is_endless
 from gossamer.frontier.notes import Candidate, Notes
 from gossamer.frontier.robots import RuleLine, deciding_line, read_rules
 from gossamer.model.job import CrawlPolicy, Job
@@ -20,7 +20,7 @@ from gossamer.store.history import PageHistory, SiteHistory
 
 
 class Absence(NamedTuple):
-    """One thing that kept an address from being a page: a name for scripts, a sentence for people."""
+    """One reason why a URL is not a page of the job: a name for scripts, a sentence for people."""
 
     name: str
     sentence: str
@@ -30,7 +30,7 @@ class Walked(NamedTuple):
     """State and completeness of a site's crawl."""
 
     state: SiteState
-    reason: str  # why it ended so, as a sentence
+    reason: str  # reason of its outcome, as a sentence
     whole: bool  # False: only pages that redirects led to
     notes: Notes
 
@@ -42,14 +42,14 @@ def why_absent(url: str, walked: Walked, policy: CrawlPolicy) -> list[Absence]:
 
 
 def _unwanted(tail: str, policy: CrawlPolicy, notes: Notes) -> Iterator[Absence]:
-    """Addresses that are refused wherever they are met."""
+    """Yield reasons that exclude a URL wherever it is found."""
     if is_binary(tail):
         ending = tail.partition("?")[0].rpartition(".")[2]
         yield Absence("binary", f"It ends in .{ending}: such files are not pages, and are not asked for.")
-    if not Scope(policy.include, ()).wants(tail):
+    if not UrlScope(policy.include, ()).wants(tail):
         yield Absence("not-included", f"It matches none of the --include patterns ({', '.join(policy.include)}).")
     for pattern in policy.exclude:
-        if not Scope((), (pattern,)).wants(tail):
+        if not UrlScope((), (pattern,)).wants(tail):
             yield Absence("excluded", f"It matches --exclude {pattern}.")
     shape = calendar_shape(tail)
     if is_endless(tail):
@@ -100,12 +100,12 @@ def _never_met(walked: Walked, policy: CrawlPolicy) -> Absence:
     return Absence("not-linked", "No page or sitemap that was read leads to it by a link that may be followed.")
 
 
-FORGOTTEN = "forgotten"  # the absence of what was taken out on request
+FORGOTTEN = "forgotten"  # the absence of an erased URL
 
-_SOME = 50  # pages of a site that are looked at
-_MOST_TWINS = 20  # addresses of one page that are named
+_SOME = 50  # pages of a site that are checked
+_MOST_TWINS = 20  # listed URLs of one page
 
-# Where several spellings of an address are pages, this is the one that is meant.
+# Of several spellings of a URL, the page with the first of these states is shown.
 _TELLING = (PageState.DONE, PageState.FAILED, PageState.PENDING, PageState.CLIMBING, PageState.SKIPPED)
 
 
@@ -115,7 +115,7 @@ class Ruling:
 
     file: str
     status: int | None = None
-    asked_at: int | None = None  # milliseconds since 1970; None: an answer another job was given within the day
+    asked_at: int | None = None  # milliseconds since 1970; None: the answer was shared by another job within a day
     allowed: bool | None = None
     line: RuleLine | None = None
     delay: float = 0.0
@@ -123,17 +123,17 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Everything the rows know of an address."""
+    """Everything the rows have about a URL."""
 
     given: str
-    url: str  # in the one spelling that counts
+    url: str  # normalised
     site: SiteHistory | None = None
     ruling: Ruling | None = None
     page: PageHistory | None = None
     from_sitemap: bool = False
-    spellings: tuple[PageHistory, ...] = ()  # pages of nearly the same address
-    same_as: PageHistory | None = None  # what was read instead
-    twins: tuple[PageHistory, ...] = ()  # other addresses of this page
+    spellings: tuple[PageHistory, ...] = ()  # pages with nearly the same URL
+    same_as: PageHistory | None = None  # the page that was read instead
+    twins: tuple[PageHistory, ...] = ()  # other URLs of this page
     handed_on: tuple[PageHistory, ...] = ()
     records: tuple[Mapping[str, Any], ...] = ()
     absences: tuple[Absence, ...] = ()
@@ -142,7 +142,7 @@ class Explanation:
 async def explain(
     database: Database, job: Job, policy: CrawlPolicy, kinds: Sequence[str], given: str, urls: Sequence[str]
 ) -> Explanation:
-    """The history of the first of `urls` that is a page of the job, with its records of `kinds`; or why none is."""
+    """Return the history of the first of `urls` that is a page of the job, or the reasons why none is."""
     return await database.read(_explain, job, policy, kinds, given, urls)
 
 
@@ -211,7 +211,7 @@ def _rank(page: PageHistory, urls: Sequence[str], given: str) -> tuple[int, int]
 
 
 def _read_behind(tx: Tx, job: Job, urls: Sequence[str]) -> tuple[str, PageHistory] | None:
-    """The spelling at which another page turned out to be, by a redirect or as its canonical address; and that page."""
+    """Return the page that has one of these URLs as its identity, by redirect or canonical URL, and that URL."""
     for url in urls:
         page = history.page_with_identity(tx, job.id, url_key(url))
         if page:
@@ -227,20 +227,20 @@ def _is_forgotten(
     if any(is_mark(page.url) and (page.key in keys or page.identity in keys) for page in found):
         return True
     if site and pages_listed:
-        # Of such a site there are pages, whether or not they still have their names.
+        # Such a site always has pages, erased or not.
         some = history.pages_by_key(tx, job.id, b"", _SOME, site=site)
         return bool(some) and all(is_mark(page.url) for page in some)
     if site:
-        # What a person listed is wanted whole until it is forgotten.
+        # A listed site is crawled whole until it is erased.
         return site.listed and not site.whole
-    # A site that was only met has lost its name, but its pages still have the keys that its name gave them.
+    # A site that was only found has lost its name, but the keys of its pages are still made from it.
     first = history.pages_by_key(tx, job.id, keys[0][:4], 1)
     return any(page.key.startswith(keys[0][:4]) and is_mark(page.url) for page in first)
 
 
 def _forgotten(tx: Tx, job: Job) -> Absence:
     times = [f"{at.astimezone():%Y-%m-%d %H:%M:%S}" for at in forgot_at(tx, job.id)]
-    # Which of several times it was is not kept: that would be to remember it.
+    # Which erasure it was is not stored, since that would identify the URL.
     when = f", between {times[0]} and {times[-1]}" if len(times) > 1 else "".join(f" on {at}" for at in times)
     return Absence(FORGOTTEN, f"What this job knew of it was taken out with 'gossamer job forget'{when}.")
 
@@ -251,7 +251,7 @@ def _with_other_slash(url: str) -> str:
 
 
 def _in_use(urls: Sequence[str], site: SiteHistory) -> str:
-    """The spelling whose scheme and host the site was really read by, if one is."""
+    """Return the spelling with the scheme and host by which the site was read, if there is one."""
     return next((url for url in urls if origin_of(url) in site.robots), urls[0])
 
 
@@ -282,11 +282,11 @@ def _ruling(site: SiteHistory, url: str) -> Ruling:
 
 
 def _same_as(tx: Tx, job: Job, page: PageHistory) -> PageHistory | None:
-    """The page that was read instead, where this one turned out to be the same."""
+    """Return the page that was read instead of a duplicate."""
     if page.trouble is None or page.trouble.reason is not Reason.SAME_AS:
         return None
     key = url_key(page.trouble.detail)
-    # Where the detail is only the way there, its canonical address is what was already taken.
+    # If the detail is only a redirect target, the page is found by its canonical URL.
     return history.page_with_identity(tx, job.id, key) or next(iter(history.pages_at(tx, job.id, [key])), None)
 
 

@@ -1,1 +1,1 @@
-"""From what a person asked to a job: lists are read, what it takes is estimated, the rows are written."""
+"""From a user's request to a job: lists are read, limits are checked, and the rows are written."""

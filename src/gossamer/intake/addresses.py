@@ -1,4 +1,4 @@
-"""Stage one of a job that is given pages: from the addresses people list to sites, each with its pages, each once."""
+"""Lists of URLs, for jobs that are given pages: parsed, deduplicated and grouped by site."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from gossamer.errors import UserError
 from gossamer.intake.columns import Cell, cells_of_sheet, read_cells
-from gossamer.intake.domain import Refusal, clean, is_address, read_domain
-from gossamer.intake.textfile import Unusable, name_of, quoted, read_list
+from gossamer.intake.domain import BadEntry, clean, is_address, read_domain
+from gossamer.intake.textfile import UnusableCell, name_of, quoted, read_list
 from gossamer.model.job import Target
 from gossamer.model.url import MAX_URL_LENGTH, normalise, site_of_url
 
@@ -19,9 +19,9 @@ EXPECTED = "Expected one address per line, like https://example.com/page, or CSV
 
 @dataclass(frozen=True, slots=True)
 class AddressList:
-    """The pages of a list in its order, and the sites they are of. Of `given` entries, `duplicates` were left out."""
+    """The pages of a list in its order, and their sites. Of `given` entries, `duplicates` were left out."""
 
-    urls: tuple[str, ...]  # in their one spelling
+    urls: tuple[str, ...]  # normalised
     targets: tuple[Target, ...]
     given: int
 
@@ -40,7 +40,7 @@ def read_addresses(texts: Iterable[str], pointer: str = "") -> AddressList:
         at = f"{pointer}{given}: " if pointer else ""
         given += 1
         url = read_address(text)
-        if isinstance(url, Refusal):
+        if isinstance(url, BadEntry):
             raise UserError("urls.bad", f"{at}{quoted(text)} is not a web address: it {url.why}.", hint=_HINT)
         urls.setdefault(url, text)
     if not urls:
@@ -60,8 +60,8 @@ def read_address_file(path: Path) -> AddressList:
         raise UserError("urls.empty", message, hint=EXPECTED)
     urls = dict[str, str]()
     for cell in cells:
-        url = Refusal(cell.text.why) if isinstance(cell.text, Unusable) else read_address(cell.text)
-        if isinstance(url, Refusal):
+        url = BadEntry(cell.text.why) if isinstance(cell.text, UnusableCell) else read_address(cell.text)
+        if isinstance(url, BadEntry):
             raise _bad_line(path, cell, url)
         urls.setdefault(url, cell.text)
     if len(urls) > MAX_ADDRESSES:
@@ -69,16 +69,16 @@ def read_address_file(path: Path) -> AddressList:
     return _listed(urls, len(cells))
 
 
-def read_address(text: str) -> str | Refusal:
-    """The one spelling of an address; without a scheme it is https. What a browser would not send is cut off."""
+def read_address(text: str) -> str | BadEntry:
+    """Normalise a URL; without a scheme it is https. Parts that a browser would not send are removed."""
     text = clean(text)
     domain = read_domain(text)
-    if isinstance(domain, Refusal):
+    if isinstance(domain, BadEntry):
         return domain
     url = normalise(text if "://" in text else f"https://{text.lstrip('/')}")
     if url is None:
         long = len(text) > MAX_URL_LENGTH
-        return Refusal(f"is longer than {MAX_URL_LENGTH:,} characters" if long else "cannot be read as one")
+        return BadEntry(f"is longer than {MAX_URL_LENGTH:,} characters" if long else "cannot be read as one")
     return url
 
 
@@ -86,7 +86,7 @@ _HINT = "Give something like https://example.com/page."
 
 
 def _listed(urls: Mapping[str, str], given: int) -> AddressList:
-    """`urls` with the texts they were read from."""
+    """Group URLs by site; `urls` maps them to the texts they were read from."""
     by_site: dict[str, list[str]] = {}
     for url in urls:
         by_site.setdefault(site_of_url(url), []).append(url)
@@ -99,7 +99,7 @@ def _listed(urls: Mapping[str, str], given: int) -> AddressList:
 
 
 def _target(site: str, pages: list[str], text: str) -> Target:
-    """A site with its pages. The only one, if it was written without a scheme, may turn out to be another spelling."""
+    """Return a site with its pages. A single page without a scheme gets other spellings to try."""
     first = pages[0]
     if len(pages) > 1 or "://" in text:
         return Target(site, (first,), first, tuple(pages))
@@ -107,7 +107,7 @@ def _target(site: str, pages: list[str], text: str) -> Target:
 
 
 def spellings(url: str) -> tuple[str, ...]:
-    """An address that was written without a scheme, and where it may be instead: http, and with or without `www`."""
+    """Return a URL that was written without a scheme, and its alternatives: http, and with or without `www`."""
     parts = urlsplit(url)
     rest = url.partition("://")[2].removeprefix(parts.netloc)
     hosts = [parts.netloc]
@@ -122,7 +122,7 @@ def _looks_like_address(text: str) -> bool:
     return isinstance(read_address(text), str)
 
 
-def _bad_line(path: Path, cell: Cell, refusal: Refusal) -> UserError:
+def _bad_line(path: Path, cell: Cell, refusal: BadEntry) -> UserError:
     message = (
         f"{name_of(path)}, line {cell.line:,}: {quoted(cell.text.strip())} is not a web address: it {refusal.why}."
     )

@@ -1,7 +1,7 @@
-"""Stage one, the table: from the text of a list, or the rows of a sheet, to the cells that matter, each with its line.
+"""Tables in lists: from text or sheet rows to the cells of the relevant column, each with its line number.
 
-A list may be bare lines or a table with any of four delimiters, with or without a header. What holds: a cell is never
-passed over because the table was read wrongly. Where quotes do not match, every line is read on its own.
+A list may be plain lines or a table with one of four delimiters, with or without a header. No cell is lost because a
+table was parsed wrongly: if quotes do not match, every line is read on its own.
 """
 
 import csv
@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gossamer.intake.textfile import Unusable, split_lines
+from gossamer.intake.textfile import UnusableCell, split_lines
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 200
 
-# In the order in which one is preferred to the other when a table has several.
+# By preference, for tables with several of them.
 HEADERS = ("domain", "domains", "url", "urls", "website", "websites", "host", "hosts", "hostname", "site", "sites")
-# What may stand beside one of them in a title. In a sentence about domains there is more.
+# Words that may accompany one of them in a header. A sentence about domains has other words too.
 _BESIDE = frozenset({"address", "addresses", "client", "company", "customer", "list", "name", "names", "target", "web"})
 
 _WORDS = re.compile(r"[^\W\d_]+")
@@ -41,7 +41,7 @@ class _Row:
 
 
 def read_cells(text: str, looks_right: Callable[[str], bool]) -> list[Cell]:
-    """The cells of the column that holds what is wanted, blank ones and comments left out."""
+    """Return the cells of the relevant column, without blank ones and comments."""
     lines = split_lines(text)
     told = _told_delimiter(lines)
     sample = list(_first(_without_comments(lines), SAMPLE))
@@ -51,17 +51,17 @@ def read_cells(text: str, looks_right: Callable[[str], bool]) -> list[Cell]:
 
 
 def cells_of_sheet(sheet: Iterable[list[str]], looks_right: Callable[[str], bool]) -> list[Cell]:
-    """The same of a sheet's rows: comments are rows that begin with `#`, and with no error of a formula."""
+    """Return the same for the rows of a sheet; comments are rows that begin with `#`, except formula errors."""
     rows = [
         _Row(number, cells)
         for number, cells in enumerate(sheet, start=1)
-        if cells and (isinstance(cells[0], Unusable) or not _is_comment(cells[0]))
+        if cells and (isinstance(cells[0], UnusableCell) or not _is_comment(cells[0]))
     ]
     return _of_rows(rows, looks_right)
 
 
 def titles(read: str | list[list[str]]) -> list[str]:
-    """The first row, where it is plainly one of titles: several cells without anything that names a site."""
+    """Return the first row if it is clearly a header: several cells, none of which names a site."""
     if isinstance(read, str):
         first = next(iter(_first(_without_comments(split_lines(read)), 1)), "")
         row = _split(first, max(DELIMITERS, key=first.count))
@@ -82,7 +82,7 @@ def _of_rows(rows: list[_Row], looks_right: Callable[[str], bool]) -> list[Cell]
 
 
 def _told_delimiter(lines: list[str]) -> str:
-    """Excel writes `sep=;` on top of some files; the line is taken out."""
+    """Return the delimiter of a line like `sep=;`, which Excel puts on top of some files, and blank that line."""
     for position, line in enumerate(lines):
         if line.strip() and not _is_comment(line):
             told = _EXCEL_HINT.fullmatch(line.strip(' "'))
@@ -103,7 +103,7 @@ def _first(lines: Iterable[str], most: int) -> Iterator[str]:
 
 
 def _likeliest_delimiter(sample: list[str], looks_right: Callable[[str], bool]) -> str:
-    """The delimiter under which the table has a named column, or else the column with the most fitting cells."""
+    """Return the delimiter that gives a named column, or else the column with the most matching cells."""
 
     def merit(delimiter: str) -> tuple[bool, int, int]:
         rows = [_split(line, delimiter) for line in sample]
@@ -129,9 +129,9 @@ def _rows(lines: list[str], delimiter: str) -> list[_Row]:
     with suppress(csv.Error):
         return _table(plain, delimiter)
     with suppress(csv.Error):
-        # The comment may have been the end of a cell of several lines, closing quote and all.
+        # The comment may have been the end of a multi-line cell, including its closing quote.
         return [row for row in _table(lines, delimiter) if not row.cells or not _is_comment(row.cells[0])]
-    # Quotes that do not match would swallow the lines up to the next one.
+    # Unmatched quotes would swallow the lines up to the next quote.
     return [_Row(number, _split(line, delimiter)) for number, line in enumerate(plain, start=1) if line]
 
 
@@ -149,7 +149,7 @@ def _split(line: str, delimiter: str) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
     except csv.Error:
-        return [line]  # longer than any cell may be: shown as it is when it is refused
+        return [line]  # too long for a cell: shown unchanged when it is refused
 
 
 def _is_one_line_list(row: _Row, looks_right: Callable[[str], bool]) -> bool:
@@ -159,7 +159,7 @@ def _is_one_line_list(row: _Row, looks_right: Callable[[str], bool]) -> bool:
 
 
 def _column(rows: list[_Row], looks_right: Callable[[str], bool]) -> tuple[int, bool]:
-    """Which column to take, and whether the first row is its title."""
+    """Choose the column; also return True if the first row is a header."""
     named = _named_column(rows[0].cells)
     if named is not None:
         return named, True
@@ -195,7 +195,7 @@ def _is_title(cells: list[str], column: int, fitting: int, looks_right: Callable
 
 def _cells(rows: Iterable[_Row], column: int) -> Iterator[Cell]:
     for row in rows:
-        # A line with a single cell in a wider table is that cell: better to refuse it than to pass it over.
+        # A line with a single cell in a wider table is used as that cell: better refused than lost.
         position = 0 if len(row.cells) == 1 else column
         text = row.cells[position] if position < len(row.cells) else ""
         if text.strip():

@@ -17,15 +17,15 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
-from gossamer.store import account_jobs, alerts, budgets, conclusions, dead_letters, events, jobs, reclaim, retry
+from gossamer.store import accounts, alerts, budgets, conclusions, dead_letters, events, jobs, reclaim, retry
 from gossamer.store.dead_letters import DeadLetter
 
 Room: TypeAlias = Callable[[Tx, UUID], bool]
-"""Asked before a job is set going: whether it may be, or waits for its turn. What has no room at all is a UserError."""
+"""Checks the quota before a job starts: True if it may start, False if it waits. Raises UserError if it can't wait."""
 
-SITES_AT_A_TIME = 500  # opened again in one transaction
+SITES_AT_A_TIME = 500  # reopened in one transaction
 
-# What a person can do with a job, by its state.
+# Possible commands by the state of a job.
 POSSIBLE = {
     JobState.PENDING: ("start", "cancel"),
     JobState.RUNNING: ("watch", "pause", "cancel"),
@@ -52,10 +52,9 @@ class Retried:
 
 
 async def find_job(database: Database, text: str, owner: str | None = None) -> Job:
-    """The job a person means by what they typed: an id, a part of one, `last`, or its name; one of their account, where
-    they have only that.
+    """Find a job by an id, a part of one, `last`, or its name; with `owner`, only among the jobs of that account.
 
-    An id comes before a name: what is done to the wrong job may not be undone.
+    An id takes precedence over a name, because actions on the wrong job may be irreversible.
     """
     identifier = whole_id(text)
     if identifier is None:
@@ -63,7 +62,7 @@ async def find_job(database: Database, text: str, owner: str | None = None) -> J
     if owner is None:
         job = await database.read(jobs.get, identifier)
     else:
-        job = await database.read(account_jobs.job, owner, identifier)
+        job = await database.read(accounts.job, owner, identifier)
     if job is None:
         raise _not_found(text)
     return job
@@ -72,7 +71,7 @@ async def find_job(database: Database, text: str, owner: str | None = None) -> J
 async def _meant(database: Database, text: str, owner: str | None) -> UUID:
     if text.lower() == LAST:
         newest = await database.read(jobs.recent, 1, account=owner)
-        newest = newest or await database.read(jobs.recent, 1, jobs.Wanted(of_pages=True), owner)
+        newest = newest or await database.read(jobs.recent, 1, jobs.JobFilter(of_pages=True), owner)
         if newest:
             return newest[0].id
         raise UserError("job.not_found", "There is no job yet.", hint="Start one with 'gossamer job run'.")
@@ -107,11 +106,11 @@ def _not_found(text: str) -> UserError:
 
 
 def _matching(owner: str, tx: Tx, text: str) -> list[UUID]:
-    return account_jobs.matching(tx, owner, text)
+    return accounts.matching_jobs(tx, owner, text)
 
 
 async def rename(database: Database, job: Job, name: str) -> Job:
-    """Call a job something else. What was made of it keeps its own name."""
+    """Rename a job. Its exported files keep their names."""
     kept = check_name(name)
     if not await database.write(jobs.rename, job.id, kept):
         raise _not_found(str(job.id))
@@ -143,12 +142,12 @@ async def resume(
 
 
 def _resume(tx: Tx, identifier: UUID, cap: Cap, room: Room | None) -> bool:
-    """All of it or nothing: limits that are refused leave the job where it is, and a job that cannot run its limits."""
+    """Resume and change limits in one transaction: if either is refused, nothing is changed."""
     at_limit, before = events.stopped_by(tx, identifier) == AlertKind.BUDGET, budgets.of_job(tx, identifier).cap
     is_running = jobs.states(tx, [identifier]).get(identifier) is JobState.RUNNING
     if not is_running and not _move_by_hand(tx, identifier, JobState.RUNNING, _RESUMABLE, room):
         return False
-    # After the job: budgets are held last.
+    # After the job: budgets are locked last.
     if cap != Cap():
         set_limits(tx, identifier, cap)
     if at_limit:
@@ -169,7 +168,7 @@ async def retry_failed(database: Database, job: Job, room: Room | None = None) -
     done = Retried()
     while True:
         some, waiting = waiting[:SITES_AT_A_TIME], waiting[SITES_AT_A_TIME:]
-        # Once something was opened it runs, and may be over before the rest is.
+        # After the first step the job runs, and may even be completed before the last one.
         origins = _RETRIABLE if done == Retried() else (JobState.RUNNING, JobState.COMPLETED)
         opened = await database.write(_retry_some, job.id, some, origins, done, room, last=not waiting)
         if opened is None:
@@ -193,7 +192,7 @@ def _retry_some(
     if jobs.states(tx, [identifier]).get(identifier) not in origins:
         return None
     if room:
-        room(tx, identifier)  # before the job is held, as whoever lets in the next one does
+        room(tx, identifier)  # before the lock of the job, in the common lock order
     state = jobs.hold(tx, identifier)
     if state not in origins:
         return None
@@ -243,7 +242,7 @@ async def _move(
         return
     done = _AS_ASKED.get(target, frozenset())
     now = (await database.read(jobs.states, [job.id])).get(job.id)
-    # Somebody else has asked for the same in this very moment: it is as we wanted it.
+    # Another request may have made the same change meanwhile.
     if job.state in done or now not in done:
         await _refuse(database, job, verb)
 
@@ -274,10 +273,10 @@ def _move_by_hand(
     if not jobs.move(tx, identifier, target, who="user"):
         return False
     if target in (JobState.RUNNING, JobState.CANCELLED):
-        # A person has looked after it: what was said is over.
+        # A manual action: its alerts are cleared.
         alerts.clear_of_job(tx, identifier)
     if target is JobState.RUNNING:
-        # And the time it may run begins anew.
+        # And its time limit starts again.
         jobs.begin_anew(tx, identifier)
     return True
 
@@ -301,7 +300,7 @@ _LIST = "'gossamer system dead-letters list'"
 
 
 async def find_letter(database: Database, text: str) -> DeadLetter:
-    """The dead letter a person means by what they typed."""
+    """Find a dead letter by its id or a part of it."""
     letter: DeadLetter | None = None
     match await find_id(database, text, dead_letters.matching):
         case NotAnId():
@@ -328,13 +327,13 @@ async def find_letter(database: Database, text: str) -> DeadLetter:
 
 
 async def retry_letter(database: Database, letter: DeadLetter) -> None:
-    """The visit is walked again, from where its rows are."""
+    """Retry a dead letter: its visit continues from its stored state."""
     if not await database.write(dead_letters.retry, letter.id):
         raise _letter_gone(letter)
 
 
 async def drop_letter(database: Database, letter: DeadLetter) -> None:
-    """Nobody wants to see it any more; its site stays failed."""
+    """Hide a dead letter; its site stays failed."""
     if not await database.write(dead_letters.drop, letter.id):
         raise _letter_gone(letter)
 

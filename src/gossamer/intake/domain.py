@@ -1,4 +1,4 @@
-"""Stage one, one entry at a time: from what a person wrote to a host, or to the reason why it is none."""
+"""Parse one entry of a list: to a host, or to the reason why it is not one."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A host that was named: normalised, `www` kept. `scheme` is empty and `port` None where nothing was written."""
+    """A normalised host, with its `www`. `scheme` is "" and `port` None if not written."""
 
     host: str
     scheme: str = ""
@@ -35,44 +35,44 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class BadEntry:
     """The reason why an entry names no site: the end of a sentence that begins with "it"."""
 
     why: str
 
 
 def clean(text: str) -> str:
-    """An entry without the spaces, quotes and remarks around it."""
+    """Remove spaces, quotes and comments around an entry."""
     text = text.strip(_AROUND)
     if "#" in text:
         text = _REMARK.split(text, maxsplit=1)[0].rstrip(_AROUND)
     return text
 
 
-def read_domain(text: str) -> Domain | Refusal:
+def read_domain(text: str) -> Domain | BadEntry:
     """Read a cleaned entry: a name, an address with or without scheme, path, port and user, or an IP address."""
     if _is_plain(text):
         return Domain(text)
     if _MAIL.fullmatch(text):
-        return Refusal("looks like an e-mail address")
+        return BadEntry("looks like an e-mail address")
     read = _split_scheme(text)
-    if isinstance(read, Refusal):
+    if isinstance(read, BadEntry):
         return read
     scheme, rest = read
     authority = _AFTER_AUTHORITY.split(rest, maxsplit=1)[0].rpartition("@")[2]
     if not authority or _SPACE.search(authority):
-        return Refusal("has a space in it" if authority else "has no name in it")
+        return BadEntry("has a space in it" if authority else "has no name in it")
     return _read_authority(authority, scheme)
 
 
-def _split_scheme(text: str) -> tuple[str, str] | Refusal:
-    """The scheme that was written, if any, and what comes after it."""
+def _split_scheme(text: str) -> tuple[str, str] | BadEntry:
+    """Split off the scheme, if there is one."""
     if written := _SCHEME.match(text):
         if written[2]:
-            return Refusal(f"begins with {written[2].lower()}:// instead of http:// or https://")
+            return BadEntry(f"begins with {written[2].lower()}:// instead of http:// or https://")
         return (written[1] or "").lower(), text[written.end() :]
     if forgotten := _NO_COLON.match(text):
-        return Refusal(f"has no colon after {forgotten[1].lower()}")
+        return BadEntry(f"has no colon after {forgotten[1].lower()}")
     return "", text
 
 
@@ -87,7 +87,7 @@ def target_of(domain: Domain, given: str) -> Target:
 
 
 def _is_registrable(site: str) -> bool:
-    # With a single dot there is nothing to look up, and that is most of a list.
+    # A name with a single dot needs no lookup, and most names have one.
     return site.count(".") == 1 or domain_of(site) == site
 
 
@@ -97,7 +97,7 @@ def is_address(host: str) -> bool:
 
 
 def _written(domain: Domain) -> list[str]:
-    """Homepages of exactly what was written, where that says more than a name."""
+    """Return the homepages with the scheme or port as written, if there is one."""
     schemes = [domain.scheme] if domain.scheme else ["https", "http"] if domain.port else []
     if not domain.scheme:
         # A bare "name:80" can only mean one of the two.
@@ -109,32 +109,32 @@ def _written(domain: Domain) -> list[str]:
     return homepages
 
 
-def _read_authority(authority: str, scheme: str) -> Domain | Refusal:
+def _read_authority(authority: str, scheme: str) -> Domain | BadEntry:
     host, port = _split_port(authority)
     if port and not (_PORT.fullmatch(port) and 0 < int(port) < 65_536):
-        return Refusal("has an impossible port")
+        return BadEntry("has an impossible port")
     name = host.lower()
     if not _is_plain(name):
         read = _read_host(host)
-        if isinstance(read, Refusal):
+        if isinstance(read, BadEntry):
             return read
         name = read
     return Domain(name, scheme, int(port) if port else None)
 
 
 def _is_plain(name: str) -> bool:
-    """Nearly all entries: names that already have their one spelling and need no closer look."""
+    """Return True for names that are already normalised, which most entries are."""
     return _PLAIN.fullmatch(name) is not None and len(name) <= MAX_NAME and "xn--" not in name
 
 
-def _read_host(host: str) -> str | Refusal:
+def _read_host(host: str) -> str | BadEntry:
     if host.startswith("[") and not host.endswith("]"):
-        return Refusal("has a bracket that is not closed")
+        return BadEntry("has a bracket that is not closed")
     if len(host) > 4 * MAX_NAME:
-        return Refusal(f"is longer than {MAX_NAME} characters")
+        return BadEntry(f"is longer than {MAX_NAME} characters")
     url = normalise(f"http://{host}/")
     if url is None:
-        return Refusal(
+        return BadEntry(
             "looks like an IP address but is none" if _NUMBERS.fullmatch(host) else "has characters no domain can have"
         )
     name = host_of(url).rstrip(".")
@@ -144,18 +144,18 @@ def _read_host(host: str) -> str | Refusal:
 def _split_port(authority: str) -> tuple[str, str]:
     if authority.startswith("["):
         inside, bracket, after = authority.partition("]")
-        # Anything but a port after the bracket goes back to the host, where it is refused.
+        # Anything else after the bracket stays in the host, which is then refused.
         return (inside + bracket, after[1:]) if after.startswith(":") else (authority, "")
     if authority.count(":") > 1:
         try:
             return f"[{IPv6Address(authority)}]", ""
         except ValueError:
-            pass  # then the last colon is taken for that of a port
+            pass  # the last colon is treated as that of a port
     host, _, port = authority.rpartition(":") if ":" in authority else (authority, "", "")
     return host, port
 
 
-def _objection(name: str, written: str) -> Refusal | None:
+def _objection(name: str, written: str) -> BadEntry | None:
     """Return the reason against a normalised host.
 
     Underscores and odd hyphens are accepted, because browsers open such names too.
@@ -163,28 +163,28 @@ def _objection(name: str, written: str) -> Refusal | None:
     if name.startswith("["):
         return None
     if is_address(name):
-        # Browsers take "1.5" for 1.0.0.5; in a list it is a number out of some other column.
-        return None if name.count(".") == 3 and name == written.rstrip(".") else Refusal("is a number")
+        # Browsers read "1.5" as 1.0.0.5; in a list it is a number from another column.
+        return None if name.count(".") == 3 and name == written.rstrip(".") else BadEntry("is a number")
     if "." not in name:
-        return Refusal("has no dot, so it is not a name on the web")
+        return BadEntry("has no dot, so it is not a name on the web")
     labels = name.split(".")
     if "" in labels:
-        return Refusal("has a dot too many")
+        return BadEntry("has a dot too many")
     if len(name) > MAX_NAME:
-        return Refusal(f"is longer than {MAX_NAME} characters")
+        return BadEntry(f"is longer than {MAX_NAME} characters")
     return _label_objection(labels)
 
 
-def _label_objection(labels: list[str]) -> Refusal | None:
+def _label_objection(labels: list[str]) -> BadEntry | None:
     for label in labels:
         if not _LABEL.fullmatch(label):
-            return Refusal("has characters no domain can have")
+            return BadEntry("has characters no domain can have")
         if len(label) > MAX_LABEL:
-            return Refusal(f"has a part longer than {MAX_LABEL} characters")
+            return BadEntry(f"has a part longer than {MAX_LABEL} characters")
         if label.startswith("xn--") and not _is_punycode(label[4:]):
-            return Refusal(f"has broken punycode in it ({label[:20]})")
+            return BadEntry(f"has broken punycode in it ({label[:20]})")
     if not _TOP.fullmatch(labels[-1]):
-        return Refusal("does not end like a domain")
+        return BadEntry("does not end like a domain")
     return None
 
 

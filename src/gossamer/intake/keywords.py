@@ -1,4 +1,4 @@
-"""Stage one of a prospecting job: from listed keywords to the words and phrases that are looked for, each once."""
+"""Lists of keywords: parsed to unique words and phrases."""
 
 import csv
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gossamer.errors import UserError
 from gossamer.intake.columns import HEADERS
-from gossamer.intake.textfile import STDIN, SkippedLine, Unusable, name_of, quoted, read_list, split_lines
+from gossamer.intake.textfile import STDIN, SkippedLine, UnusableCell, name_of, quoted, read_list, split_lines
 
 MAX_KEYWORDS = 500
 MAX_LENGTH = 200
@@ -18,16 +18,16 @@ MAX_LENGTH = 200
 EXPECTED = "Expected one keyword or phrase per line."
 
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"[\s,;]*')
-# Zero-width spaces, word joiners, soft hyphens, marks of direction: nobody sees them, and no page would match them.
+# Zero-width spaces, word joiners, soft hyphens, direction marks: invisible, and they would prevent matches.
 _INVISIBLE = str.maketrans("", "", "\u200b\u200e\u200f\u2060\u061c\u00ad")
-# Office programs and web pages put these round what was typed with plain ones.
+# Typographic quotes, which office programs substitute for plain ones.
 _DOUBLE, _SINGLE = "\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02", "\u2018\u2019\u201a\u201b\u2039\u203a"
 _APOSTROPHE = re.compile(r"(?<=\w)\u2019(?=\w)")
 _SMART_QUOTED = re.compile(rf"\s*(?:[{_DOUBLE}](.*)[{_DOUBLE}]|[{_SINGLE}](.*)[{_SINGLE}])[\s,;]*")
 _CELL = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"')  # one in quotes
 _COMMENT = re.compile(r"\s*#(?:\s|$)")
 _TITLES = ("keyword", "keywords", "search term", "search terms", "query", "phrase")
-# "Query" and "phrase" may well be looked for.
+# "Query" and "phrase" may be keywords themselves.
 _HEADINGS = ("keyword", "keywords", "search term", "search terms")
 _DELIMITERS = (",", ";", "\t", "|")
 
@@ -42,17 +42,17 @@ class KeywordList:
     keywords: tuple[str, ...]
     duplicates: int
     heading: str = ""
-    column: str = ""  # of a table without a title for keywords: which of its columns was taken
-    skipped: tuple[SkippedLine, ...] = ()  # lines that hold no keyword, where these were to be skipped
-    parted: tuple[str, int] = ("", 0)  # the first --keyword without quotes that is several, and how many
+    column: str = ""  # the column used, for a table without a keyword header
+    skipped: tuple[SkippedLine, ...] = ()  # invalid lines, if they were to be skipped
+    parted: tuple[str, int] = ("", 0)  # the first unquoted --keyword that was split, and into how many
 
 
 def read_keywords(
     path: Path | None, typed: Sequence[str] = (), *, skip_invalid: bool = False, case_sensitive: bool = False
 ) -> KeywordList:
-    """Read a list of keywords, and those given on the command line, each of which is a list on a single line.
+    """Read a file of keywords and those of the command line, each of which may be a list on a single line.
 
-    All of it is read or none: the first line that holds no keyword is a `UserError`, unless those are skipped.
+    Raises UserError for the first invalid line, unless such lines are skipped.
     """
     found: dict[str, str] = {}
     refused: list[tuple[int, str, str]] = []
@@ -61,7 +61,7 @@ def read_keywords(
     parts = [(text, _parts(text)) for text in typed]
     for number, line in [*entries, *((0, part) for _, some in parts for part in some)]:
         keyword = _keyword(line)
-        objection = line.why if isinstance(line, Unusable) else _objection(keyword)
+        objection = line.why if isinstance(line, UnusableCell) else _objection(keyword)
         spelling = keyword if case_sensitive else keyword.casefold()
         if objection and not number:
             what = f": {quoted(line)} {objection}" if line else " is empty"
@@ -93,7 +93,7 @@ def _check_number(path: Path | None, found: Mapping[str, str]) -> None:
 
 
 def loaded_sentence(loaded: KeywordList, path: Path | None) -> str:
-    """`Loaded 23 keywords from keywords.txt`, and what was not taken for one."""
+    """Return `Loaded 23 keywords from keywords.txt`, with notes on headings and columns."""
     count = len(loaded.keywords)
     said = f"Loaded {count:,} keyword{'' if count == 1 else 's'}"
     if path:
@@ -117,7 +117,7 @@ def matching_sentence(*, case_sensitive: bool, plurals: bool) -> str:
 
 
 def _from_file(path: Path) -> tuple[str, str, list[tuple[int, str]]]:
-    """The heading of a list, the column taken of a table, and numbered entries without blank lines and comments."""
+    """Return the heading of a list, the column used of a table, and numbered entries."""
     read = read_list(path, "keywords", EXPECTED)
     if isinstance(read, str):
         lines = split_lines(read)
@@ -133,7 +133,7 @@ def _from_file(path: Path) -> tuple[str, str, list[tuple[int, str]]]:
 
 
 def _first_row(path: Path, read: str | list[list[str]]) -> list[str]:
-    """The first row of a table, and nothing of a list that is none."""
+    """Return the first row of a table; empty for a plain list."""
     if not isinstance(read, str):
         return next((row for row in read if row), [])
     if path.suffix.lower() not in (".csv", ".tsv"):
@@ -158,7 +158,7 @@ def _untitled_column(path: Path, first: Sequence[str], entries: Sequence[tuple[i
 
 
 def _sheet_entries(sheet: list[list[str]]) -> Iterator[tuple[int, str]]:
-    """One column of a sheet: that whose title names keywords, else the first."""
+    """Yield one column of a sheet: the one with a keyword header, else the first."""
     rows = [(number, row) for number, row in enumerate(sheet, start=1) if row]
     titled = [at for at, cell in enumerate(rows[0][1]) if _keyword(cell).casefold() in _TITLES] if rows else []
     column = titled[0] if titled else 0
@@ -199,7 +199,7 @@ def _parts(line: str) -> list[str]:
 
 
 def _heading(path: Path, lines: list[str]) -> int:
-    """The number of a text file's first line if it can only be a heading of those below it; 0 if it is none."""
+    """Return the line number of a text file's heading; 0 if it has none."""
     written = [number for number, line in enumerate(lines, start=1) if line.strip() and not _COMMENT.match(line)]
     if path.suffix.lower() in (".csv", ".tsv") or len(written) < 2:
         return 0
@@ -214,19 +214,19 @@ def _delimiter(line: str) -> str:
 def _split(line: str, delimiter: str = "") -> list[str]:
     try:
         return next(csv.reader([line], delimiter=delimiter or _delimiter(line), skipinitialspace=True), [line])
-    except csv.Error:  # a cell beyond the reader's patience, or a stray carriage return: no table line
+    except csv.Error:  # a cell that is too long, or a stray carriage return: not a table line
         return [line]
 
 
 def _keyword(line: str) -> str:
-    # No keyword is that long; the pattern keeps its place in memory for every character.
+    # No keyword is that long, and the pattern needs memory for every character.
     whole = _QUOTED.fullmatch(line) if len(line) < 10 * MAX_LENGTH else None
     text = whole[1].replace('""', '"') if whole else _without_smart_quotes(line)
     return " ".join(unicodedata.normalize("NFC", text.translate(_INVISIBLE)).split())
 
 
 def _without_smart_quotes(line: str) -> str:
-    """Without typographic quotes round all of it. Two quoted phrases on a line are not one."""
+    """Remove typographic quotes around the whole text; two quoted phrases on a line are unchanged."""
     whole = _SMART_QUOTED.fullmatch(line) if len(line) < 10 * MAX_LENGTH else None
     if whole is None:
         return line

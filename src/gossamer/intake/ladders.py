@@ -5,8 +5,7 @@ from typing import Any
 
 from gossamer.errors import UserError
 from gossamer.model.fields import meant
-from gossamer.model.ladders import Mode, names_of
-from gossamer.model.rungs import DIRECT, RUNGS
+from gossamer.model.rungs import DIRECT, RUNGS, Mode, names_of
 
 _ALIASES = {"smart-hybrid": Mode.HYBRID}
 _NAMED = (Mode.FREE_ONLY, Mode.HYBRID, Mode.PREMIUM_ONLY)
@@ -14,7 +13,7 @@ _HOW = "See 'gossamer job run --help' and docs/howto/choose-a-mode.md"
 
 
 def choose_ladder(mode: str | None, ladder: str | None, here: Collection[str]) -> dict[str, Any]:
-    """A recipe's parameters for a mode, a ladder of one's own, or neither; `here` are the rungs configured here."""
+    """Return the parameters for a mode, a custom ladder, or neither; `here` are the available rungs."""
     if mode is not None and ladder is not None:
         raise UserError("job.mode", "Give --mode or --ladder, not both.", hint=f"{_HOW}.")
     if ladder is not None:
@@ -36,9 +35,9 @@ def choose_ladder(mode: str | None, ladder: str | None, here: Collection[str]) -
 def agreed_ladder(
     mode: str | None, ladder: str | None, params: Mapping[str, Any], here: Collection[str]
 ) -> dict[str, Any]:
-    """`choose_ladder` where a recipe's parameters may name a mode or a ladder too, by name alone or as it was chosen.
+    """Like `choose_ladder`, when the recipe's parameters may have a mode or a ladder too.
 
-    `params` has what was said of them and nothing else.
+    `params` has only values that were given explicitly.
     """
     within, names = params.get("mode"), params.get("ladder")
     if within is None and not names:

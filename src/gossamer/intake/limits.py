@@ -1,4 +1,4 @@
-"""Limits of jobs: what one may spend, and how many an account may have at work and waiting."""
+"""Limits of jobs: spending limits, and the quota of an account on running and waiting jobs."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from gossamer.model.account import Bill, Quota
 from gossamer.model.ids import short
 from gossamer.model.money import MEGABYTE, MICROS, Budget, Cap, shown
 from gossamer.model.states import JobState
-from gossamer.store import account_jobs, accounts, budgets, counters, jobs, queue, usage
+from gossamer.store import accounts, budgets, counters, jobs, queue, usage
 
 OPTIONS = {
     "credits": "--max-credits",
@@ -19,11 +19,11 @@ OPTIONS = {
     "bytes": "--max-residential-mb",
 }
 
-_PAID = ("credits", "micros", "bytes")  # what is reserved before it is used
+_PAID = ("credits", "micros", "bytes")  # reserved before use
 
 
 def cap_of(max_credits: int | None, max_usd: float | None, max_mb: int | None, max_residential_mb: int | None) -> Cap:
-    """Limits as people give them; None: not named."""
+    """Convert limits from the units of the options; None: not given."""
     return Cap(
         credits=max_credits,
         micros=None if max_usd is None else round(max_usd * MICROS),
@@ -33,7 +33,7 @@ def cap_of(max_credits: int | None, max_usd: float | None, max_mb: int | None, m
 
 
 def set_limits(tx: Tx, job_id: UUID, cap: Cap) -> None:
-    """Change the limits that are named. None can be below what was used already."""
+    """Change the given limits. Raises UserError for one below the amount already used."""
     traffic = counters.progress(tx, job_id).bytes_in
     if cap.traffic is not None and cap.traffic < traffic:
         raise _too_low(job_id, "traffic", traffic)
@@ -62,7 +62,7 @@ def refuse_spent(tx: Tx, job_id: UUID, before: Cap) -> None:
 
 
 def _nearest(budget: Budget) -> tuple[str, int]:
-    """The part of which the largest share of its limit is used, and how much that is."""
+    """Return the part with the highest usage relative to its limit, and its amount."""
     capped = [(part, getattr(budget.used, part), most) for part in _PAID if (most := getattr(budget.cap, part))]
     part, used, _ = max(capped, key=lambda one: one[1] / one[2], default=("credits", budget.used.credits, 0))
     return part, used
@@ -77,7 +77,7 @@ def _too_low(job_id: UUID, part: str, used: int) -> UserError:
 
 
 Limits: TypeAlias = Callable[[Tx, str], Quota]
-"""What an account may have, by its name."""
+"""Returns the quota of an account."""
 
 AT_WORK = (JobState.RUNNING, JobState.PAUSING)
 
@@ -109,11 +109,11 @@ def has_room(tx: Tx, account: str, quota: Quota) -> bool:
 
 
 def _is_free(tx: Tx, account: str, quota: Quota) -> bool:
-    return quota.running is None or account_jobs.count(tx, account, *AT_WORK) < quota.running
+    return quota.running is None or accounts.count_jobs(tx, account, *AT_WORK) < quota.running
 
 
 def _full(tx: Tx, account: str) -> UserError:
-    working, waiting = account_jobs.count(tx, account, *AT_WORK), usage.count_waiting(tx, account)
+    working, waiting = accounts.count_jobs(tx, account, *AT_WORK), usage.count_waiting(tx, account)
     return UserError(
         "account.queue",
         f"This account has {_number(working, 'job')} at work and {_number(waiting, 'job')} waiting: "
@@ -138,13 +138,13 @@ def go_on(tx: Tx, account: str, usual: Quota, job_id: UUID) -> bool:
             has_room(tx, account, quota)
             usage.wait(tx, account, job_id)
         return False
-    # What it takes from here on is counted, too.
+    # Its further usage is counted too.
     usage.reopen(tx, account, job_id)
     return True
 
 
 def hold_back(tx: Tx, job_id: UUID) -> bool:
-    """Let a pending job wait where the queue is full, and say so; True if it has to."""
+    """If the queue is full, let a pending job wait with a reason; return True if it has to wait."""
     full = queue.full(tx)
     if full is None or jobs.names_pages_of_one_site(tx, job_id):
         return False
@@ -170,7 +170,7 @@ def _number(count: int, of: str) -> str:
 
 
 def let_in(tx: Tx, limits: Limits) -> int:
-    """Start jobs that wait, as far as there is room by now; how many."""
+    """Start waiting jobs as far as their quotas allow; return their number."""
     started = 0
     for account, job_id in usage.waiting(tx):
         quota = limits(tx, account)

@@ -1,6 +1,6 @@
-"""Submit a job: from a request to rows, all in one transaction or none.
+"""Submit a job: from a request to rows in one transaction.
 
-What the job learned is not taken over, nor are keys of its own to providers, which are only kept for it.
+A repeated request takes over neither the learned data of its job nor its own provider keys.
 """
 
 import re
@@ -13,41 +13,39 @@ from uuid import UUID
 import orjson
 from pydantic import BaseModel
 
-from gossamer.db import tables_accounts
 from gossamer.db.database import Database
+from gossamer.db.tables import QUEUED
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake.limits import admit
 from gossamer.intake.typed_id import SHORTEST, looks_like_id
-from gossamer.model.asked import asked_page, rung_named
-from gossamer.model.express_slot import ExpressSlot
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Extent, Given, Job, JobRequest, Priority, Target
 from gossamer.model.money import Cap
+from gossamer.model.page import asked_page, rung_named
 from gossamer.model.recipe import Bound
 from gossamer.model.record import Follow
 from gossamer.model.rungs import HOME_LANE, Rung
 from gossamer.model.states import JobState
 from gossamer.model.url import domain_of, site_of_url
+from gossamer.model.worker import ExpressSlot
 from gossamer.store import budgets, estimates, given_pages, jobs, openings, queue, sites, usage, visits
 from gossamer.store.openings import Opening
 from gossamer.store.sites import GivenSite
 from gossamer.store.visit_transitions import Moving
 
 LAST = "last"
-"""What stands for the newest job."""
+"""The name that stands for the newest job."""
 
 LONGEST_NAME = 200
 LONGEST_KEY = 200
-# How a job is run of which nothing else is said.
-_USUALLY = {"start": True, "priority": Priority.NORMAL, "cap": Cap(), "at_once": None}
 
 
 class Submittable(Protocol):
-    """A recipe, as far as a job of it is submitted."""
+    """The part of a recipe that is needed to submit a job."""
 
     def read(self, given: Mapping[str, Any]) -> BaseModel:
-        """The parameters of a job, or a UserError."""
+        """Validate the parameters of a job. Raises UserError."""
         ...
 
     @property
@@ -63,11 +61,11 @@ class Submittable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """The job a request has led to; not a new one if the same request came before under the same key."""
+    """The job of a request; not a new one if the request was repeated under its key."""
 
     job: Job
     is_new: bool = True
-    visit: UUID | None = None  # its only one, leased already for the seat that was offered
+    visit: UUID | None = None  # its only visit, if it was leased to the express slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,7 @@ class _Plan:
 
     first: Rung
     extent: Extent
-    asked: Sequence[Opening]  # pages that its parameters ask for
+    asked: Sequence[Opening]  # pages requested by its parameters
 
 
 async def submit(database: Database, recipes: Mapping[str, Submittable], request: JobRequest) -> Job:
@@ -104,14 +102,16 @@ async def submit_once(
     policy = bound.policy()
     plan = _Plan(policy.ladder.first, _extent(recipe, policy), asked)
     request = replace(request, name=name, params=params.model_dump(mode="json"), targets=targets)
-    write = database.write_untold if express_slot else database.write
-    # Without defaults: a program that knows one parameter more is asked for the same.
+    write = database.write_nosync if express_slot else database.write
+    # Without defaults, so that a new parameter in a later version does not change the digest.
     digest = _digest(request, params.model_dump(mode="json", exclude_defaults=True)) if request.submit_key else b""
-    if policy.at_once:
-        request = replace(request, at_once=min(policy.at_once, request.at_once or policy.at_once))
+    if policy.max_concurrency:
+        request = replace(
+            request, max_concurrency=min(policy.max_concurrency, request.max_concurrency or policy.max_concurrency)
+        )
     if not request.submit_key:
         return await write(_create, request, plan, express_slot)
-    # The job that has the key may be one that is walked at once, and that nobody was told of so far.
+    # The job with this key may be an express one that was not synced to the disk yet.
     try:
         made = await write(_create_once, request, plan, express_slot, digest)
     except UserError as error:
@@ -166,14 +166,20 @@ def _digest(request: JobRequest, params: Mapping[str, Any]) -> bytes:
     targets = sorted((target.host, target.entries, sorted(target.pages)) for target in request.targets)
     asked: list[Any] = [request.recipe, request.name, params, targets]
     # Only what was said: what is usual here may change between the two requests.
-    how = {name: value for name, usual in _USUALLY.items() if (value := getattr(request, name)) != usual}
+    given = (
+        ("start", request.start, True),
+        ("priority", request.priority, Priority.NORMAL),
+        ("cap", request.cap, Cap()),
+        ("at_once", request.max_concurrency, None),
+    )
+    how = {name: value for name, value, usual in given if value != usual}
     if how:
         asked.append(how)
     return blake2b(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 
 def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[Target, ...]:
-    """The sites a person listed and those the recipe's parameters name, each once."""
+    """Merge the sites of the user's list with those of the parameters."""
     sites = {target.host: target for target in targets}
     for seed in seeds:
         host = site_of_url(seed.url)
@@ -183,7 +189,7 @@ def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[T
 
 
 def _asked(bound: Bound, seed: Follow) -> Opening:
-    """A page that the parameters ask for. Its site is one of the job's, and no person has listed it."""
+    """Return the opening of a page requested by the parameters."""
     policy = bound.policy(seed.step)
     page = asked_page(seed, policy, "", 0)
     return Opening(page, site_of_url(page.url), rung_named(page.rung, policy).lane, given=f"asked for as {seed.step}")
@@ -198,7 +204,7 @@ def _create_once(
         jobs.keep_submit_key(tx, made.job.id, request.submit_key, digest)
         return made
     if earlier.digest != digest:
-        # Whoever asks from elsewhere can look at a job by its whole id only.
+        # Requests through the API can only use complete ids.
         known = earlier.job_id if request.bill else short(earlier.job_id)
         raise UserError(
             "job.key_taken",
@@ -209,9 +215,9 @@ def _create_once(
 
 
 def _create(tx: Tx, request: JobRequest, plan: _Plan, express_slot: ExpressSlot | None) -> Submitted:
-    # Those of the command line are asked for by nobody else, and none of them waits for another.
+    # Jobs of the command line have no quota.
     begins = admit(tx, request.account, request.bill) if request.bill else True
-    # A scrape of one site adds a single visit, for which somebody may be waiting.
+    # A scrape of one site adds a single visit, and its caller may be waiting.
     is_small = len(request.targets) == 1 and bool(request.targets[0].pages)
     full = queue.full(tx) if request.start and not is_small else None
     begins = begins and full is None
@@ -224,7 +230,7 @@ def _create(tx: Tx, request: JobRequest, plan: _Plan, express_slot: ExpressSlot 
         sites_total,
         request.priority,
         account,
-        request.at_once,
+        request.max_concurrency,
         sum(len(target.pages) for target in request.targets),
         plan.extent,
     )
@@ -237,7 +243,7 @@ def _create(tx: Tx, request: JobRequest, plan: _Plan, express_slot: ExpressSlot 
     if request.estimate:
         estimates.keep(tx, job.id, request.estimate)
     if request.bill:
-        outcome = tables_accounts.QUEUED if request.start and not begins else JobState.PENDING
+        outcome = QUEUED if request.start and not begins else JobState.PENDING
         usage.begin(tx, account, job, request.bill, outcome)
     if full:
         jobs.hold_back(tx, job.id, full)
@@ -292,12 +298,12 @@ def request_again(tx: Tx, job: Job, name: str = "", account: str | None = None, 
         targets,
         priority=job.priority,
         cap=budgets.of_job(tx, job.id).cap,
-        at_once=job.at_once,
+        max_concurrency=job.max_concurrency,
     )
 
 
 def _target(one: GivenSite, pages: Sequence[str]) -> Target:
-    # Other spellings of a page that were tried are none of the list.
+    # Without other spellings that were tried, which were not in the list.
     return Target(one.host, one.entries, one.given, tuple(url for url in pages if url not in one.entries[1:]))
 
 

@@ -1,4 +1,4 @@
-"""The domains of a job: from a file or the command line to the sites that will be visited, each once."""
+"""Lists of domains: from a file or the command line to unique sites."""
 
 import re
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gossamer.errors import UserError
 from gossamer.intake.columns import Cell, cells_of_sheet, read_cells, titles
-from gossamer.intake.domain import Domain, Refusal, clean, read_domain, target_of
-from gossamer.intake.textfile import SkippedLine, Unusable, name_of, quoted, read_list
+from gossamer.intake.domain import BadEntry, Domain, clean, read_domain, target_of
+from gossamer.intake.textfile import SkippedLine, UnusableCell, name_of, quoted, read_list
 from gossamer.model.job import Target
 from gossamer.model.url import is_covered, site_of
 
@@ -28,11 +28,11 @@ class TargetList:
     targets: tuple[Target, ...]
     given: int
     duplicates: int
-    skipped: tuple[SkippedLine, ...] = ()  # invalid lines, where these were to be skipped
+    skipped: tuple[SkippedLine, ...] = ()  # invalid lines, if they were to be skipped
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ListEntry:
     """The first mention of a site in a list: its line and its spelling."""
 
     line: int
@@ -41,9 +41,9 @@ class Entry:
 
 
 def read_targets(path: Path | None, typed: Sequence[str] = (), *, skip_invalid: bool = False) -> TargetList:
-    """Read a list of domains, and those given one by one.
+    """Read a list of domains, and those of the command line.
 
-    All of it is read or none: the first line that names no site is a `UserError`, unless such lines are to be skipped.
+    Raises UserError for the first invalid line, unless such lines are skipped.
     """
     entries, given = _typed_entries(typed)
     skipped: tuple[SkippedLine, ...] = ()
@@ -59,50 +59,50 @@ def read_targets(path: Path | None, typed: Sequence[str] = (), *, skip_invalid: 
     return TargetList(targets, given=given, duplicates=given - len(targets), skipped=skipped)
 
 
-def read_entries(path: Path) -> tuple[dict[str, Entry], int]:
-    """The sites of a list of any length, each as it was first named, and how many entries there were."""
+def read_entries(path: Path) -> tuple[dict[str, ListEntry], int]:
+    """Return the sites of a list of any length with their first mentions, and the number of entries."""
     entries, given, _ = _read(path, _HINT, skip_invalid=False)
     return entries, given
 
 
-def _typed_entries(typed: Sequence[str]) -> tuple[dict[str, Entry], int]:
-    """The sites named on the command line, each as it was first named, and how many entries there were."""
-    found: dict[str, Entry] = {}
+def _typed_entries(typed: Sequence[str]) -> tuple[dict[str, ListEntry], int]:
+    """Return the sites of the command line with their first mentions, and the number of entries."""
+    found: dict[str, ListEntry] = {}
     entries = [part for given in typed for part in _parts(given)]
     for given in entries:
         text = clean(given)
         domain = read_domain(text)
-        if isinstance(domain, Refusal):
+        if isinstance(domain, BadEntry):
             message = f"--domain: {quoted(given)} is not a domain: it {domain.why}."
             raise UserError("targets.bad_domain", message, hint=_HINT)
-        found.setdefault(site_of(domain.host), Entry(0, domain, text))
+        found.setdefault(site_of(domain.host), ListEntry(0, domain, text))
     return found, len(entries)
 
 
 def _parts(given: str) -> list[str]:
-    """Several domains in one option, as in a list on a single line. An address may hold a comma itself."""
+    """Split an option with several domains; a URL with a comma is not split."""
     parts = [part for part in _LISTED.split(given) if part]
     several = len(parts) > 1 and not _looks_like_domain(given)
     return parts if several and any(_looks_like_domain(part) for part in parts) else [given]
 
 
-def _read(path: Path, hint: str, *, skip_invalid: bool) -> tuple[dict[str, Entry], int, tuple[SkippedLine, ...]]:
+def _read(path: Path, hint: str, *, skip_invalid: bool) -> tuple[dict[str, ListEntry], int, tuple[SkippedLine, ...]]:
     read = read_list(path, "targets", EXPECTED)
     cells = read_cells(read, _looks_like_domain) if isinstance(read, str) else cells_of_sheet(read, _looks_like_domain)
     if not cells:
         message = f"{name_of(path)} has no domains in it, only blank lines, comments or a header."
         raise UserError("targets.empty", message, hint=EXPECTED)
-    found: dict[str, Entry] = {}
-    refused: list[tuple[Cell, Refusal]] = []
+    found: dict[str, ListEntry] = {}
+    refused: list[tuple[Cell, BadEntry]] = []
     for cell in cells:
         text = clean(cell.text)
-        domain = Refusal(cell.text.why) if isinstance(cell.text, Unusable) else read_domain(text)
-        if isinstance(domain, Refusal):
+        domain = BadEntry(cell.text.why) if isinstance(cell.text, UnusableCell) else read_domain(text)
+        if isinstance(domain, BadEntry):
             refused.append((cell, domain))
             continue
         site = site_of(domain.host)
         if site not in found:
-            found[site] = Entry(cell.line, domain, text)
+            found[site] = ListEntry(cell.line, domain, text)
     if refused and not found and (named := titles(read)):
         columns = ", ".join(quoted(cell) for cell in named)
         raise UserError(
@@ -138,7 +138,7 @@ def _looks_like_domain(text: str) -> bool:
     return isinstance(read_domain(clean(text)), Domain)
 
 
-def _bad_domain(path: Path, refused: list[tuple[Cell, Refusal]], hint: str) -> UserError:
+def _bad_domain(path: Path, refused: list[tuple[Cell, BadEntry]], hint: str) -> UserError:
     (cell, refusal), more = refused[0], len(refused) - 1
     message = f"{name_of(path)}, line {cell.line}: {quoted(cell.text.strip())} is not a domain: it {refusal.why}."
     if more:
@@ -155,13 +155,13 @@ def _too_many(path: Path | None, found: int, line: int) -> UserError:
 
 
 def read_exclusions(path: Path) -> frozenset[str]:
-    """The sites of a suppression list, which has the same forms as a list of domains and may be of any length."""
+    """Read a suppression list, in the format of a list of domains and of any length."""
     entries, _ = read_entries(path)
     return frozenset(entries)
 
 
 def leave_out(loaded: TargetList, excluded: frozenset[str], path: Path) -> TargetList:
-    """The list without what is excluded; if nothing is left of it, that is a `UserError`."""
+    """Remove excluded domains from a list. Raises UserError if nothing is left."""
     left = tuple(target for target in loaded.targets if not is_covered(target.host, excluded))
     if not left:
         message = f"Nothing is left to visit: {name_of(path)} names every domain of the list."

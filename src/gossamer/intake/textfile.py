@@ -1,15 +1,26 @@
-"""Files with lists: the text of a path a person typed, whatever program saved it, and the lines that were left out."""
+"""Files with lists: text files, whatever program saved them, and Excel workbooks; and the lines that were left out.
+
+Of a workbook the first visible sheet is read, with limits on how much unpacking may cost. Cells that show an error,
+and formulas whose result the file does not have, are marked as such, so that none is passed over.
+"""
 
 import codecs
 import csv
+import io
 import re
 import sys
-from collections.abc import Sequence
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import IO, Any, Self
+from xml.etree.ElementTree import ParseError
 
 from gossamer.errors import UserError
+from gossamer.model.record import escaped
 
 MAX_BYTES = 100 * 1024 * 1024
 STDIN = Path("-")
@@ -34,12 +45,12 @@ _BINARY = (
     (b"7z\xbc\xaf\x27\x1c", "a compressed file: unpack it first"),
 )
 _WORKBOOKS = (".xlsx", ".xlsm")
-# What no text file holds, apart from Ctrl-Z, with which old DOS programs end theirs.
+# Characters that no text file has; Ctrl-Z is allowed, because old DOS programs append it.
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x19\x1b-\x1f]")
 
 
-class Unusable(str):
-    """Text of a cell that can be no entry, and why: the end of a sentence that begins with "it"."""
+class UnusableCell(str):
+    """Text of a cell that cannot be used, with the reason: the end of a sentence that begins with "it"."""
 
     __slots__ = ("why",)
 
@@ -52,17 +63,14 @@ class Unusable(str):
 
 
 def read_text(path: Path, subject: str, expected: str) -> str:
-    """The whole text of a list. Every way in which that can fail is a `UserError` with the code `<subject>.<what>`."""
+    """Read the text of a list. Every failure is a UserError with a code `<subject>.<what>`."""
     return _text(_read_bytes(path, subject, expected), path, subject)
 
 
 def read_list(path: Path, subject: str, expected: str) -> str | list[list[str]]:
-    """The text of a list or, of a workbook, the rows of its first sheet. Errors as of `read_text`."""
+    """Read the text of a list, or the rows of a workbook's first sheet. Errors as in `read_text`."""
     raw = _read_bytes(path, subject, expected)
     if is_workbook(raw):
-        # openpyxl is large, and few lists are workbooks.
-        from gossamer.intake.workbook import read_rows
-
         return read_rows(raw, path, subject)
     return _text(raw, path, subject)
 
@@ -75,30 +83,24 @@ def is_workbook(raw: bytes) -> bool:
 
 
 def _text(raw: bytes, path: Path, subject: str) -> str:
-    # Joined files bring the byte order mark of each part along; DOS programs end a file with Ctrl-Z.
+    # Concatenated files have several byte order marks; DOS programs end a file with Ctrl-Z.
     return _decode(raw, path, subject).replace("\ufeff", "").rstrip("\x1a")
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines as editors count them: str.splitlines would also break at form feeds and Unicode separators."""
+    """Split lines as editors count them; str.splitlines also splits at form feeds and Unicode separators."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def name_of(path: Path) -> str:
     """Return a path in a form that fits a one-line message."""
-    return "standard input" if path == STDIN else _escaped(str(path))
+    return "standard input" if path == STDIN else escaped(str(path))
 
 
 def quoted(text: str, most: int = 60) -> str:
     """Quote a found text for a message: shortened, and without control characters that could move the cursor."""
     cut = text if len(text) <= most else text[: most - 1] + "…"
-    return f'"{_escaped(cut)}"'
-
-
-def _escaped(text: str) -> str:
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return f'"{escaped(cut)}"'
 
 
 def _read_bytes(path: Path, subject: str, expected: str) -> bytes:
@@ -145,14 +147,14 @@ def _decode(raw: bytes, path: Path, subject: str) -> str:
         raise _binary(path, subject, f"looks like {looks_like}")
     if b"\x00" in raw:
         raise _binary(path, subject, "is not a text file (it contains NUL bytes)")
-    raw = raw.removeprefix(codecs.BOM_UTF8)  # or it would come out as three letters if the rest is Latin-1
+    raw = raw.removeprefix(codecs.BOM_UTF8)  # otherwise it becomes three letters if the rest is Latin-1
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         if _CONTROL.search(raw):
             raise _binary(path, subject, "is not a text file") from None
     try:
-        return raw.decode("cp1252")  # what Windows calls Latin-1
+        return raw.decode("cp1252")  # the Windows superset of Latin-1
     except UnicodeDecodeError:
         return raw.decode("latin-1")
 
@@ -175,7 +177,7 @@ _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 
 @dataclass(frozen=True, slots=True)
 class SkippedLine:
-    """A line that could not be used, as it was written, and why: the end of a sentence that begins with "it"."""
+    """An unusable line with its reason, which is the end of a sentence that begins with "it"."""
 
     line: int
     text: str
@@ -213,3 +215,144 @@ def skipped_sentence(skipped: Sequence[SkippedLine], source: Path, written: Path
 
 def _safe(text: str) -> str:
     return f"'{text}" if text[:1] in _FORMULA and text else text
+
+
+MAX_PACKED = 10 * 1024 * 1024
+MAX_UNPACKED = 100 * 1024 * 1024
+MAX_PARTS = 10_000
+MAX_COLUMNS = 200  # of a row; a list of domains stands in one of the first
+MAX_TEXT = 100 * 1024 * 1024  # characters in cells: many cells may share one long text
+
+_PIECE = 1024 * 1024
+_ERROR = re.compile(r"#(?:N/A|DIV/0!|[A-Z_]+[!?])")
+# A cell with a formula and without a value; texts that are empty say that they are texts.
+_UNCOMPUTED = re.compile(
+    rb"<(?:\w{1,9}:)?c\b(?![^<>]{0,200}\bt=.str.)[^<>]{0,200}\br=.([A-Z]{1,3})(\d{1,7})[^<>]{0,200}>\s{0,9}"
+    rb"<(?:\w{1,9}:)?f\b[^<>]{0,200}(?:/>|>[^<]*</(?:\w{1,9}:)?f>)\s{0,9}"
+    rb"(?:<(?:\w{1,9}:)?v\s?(?:/>|></(?:\w{1,9}:)?v>)\s{0,9})?</(?:\w{1,9}:)?c>"
+)
+_LONGEST_CELL = 40_000  # bytes of one with a formula
+
+# What the library raises for files that are damaged or only pretend to be workbooks.
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, ParseError, KeyError, ValueError, IndexError, TypeError,
+    AttributeError, EOFError, NotImplementedError, RuntimeError, OSError,
+)  # fmt: skip
+
+
+def read_rows(raw: bytes, path: Path, subject: str) -> list[list[str]]:
+    """Return the first sheet's rows as text. Raises UserError if it cannot be read or is too large."""
+    # openpyxl is large, and few lists are workbooks.
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    name = name_of(path)
+    if raw.startswith(b"\xd0\xcf\x11\xe0"):
+        raise _encrypted(name, subject)
+    if len(raw) > MAX_PACKED:
+        raise _too_large(name, subject, f"is a workbook of more than {_megabytes(MAX_PACKED)}")
+    try:
+        _check_unpacked(raw, name, subject)
+        return list(_first_sheet(raw, name, subject))
+    except UserError:
+        raise
+    except (InvalidFileException, *_DAMAGED) as error:
+        message = f"{name} is a workbook that cannot be read: it is damaged or not complete."
+        raise UserError(
+            f"{subject}.binary", message, hint="Open it in Excel and save it again, or save it as CSV."
+        ) from error
+
+
+def _check_unpacked(raw: bytes, name: str, subject: str) -> None:
+    """Refuse a workbook that unpacks to too much, by its declared sizes, which unpacking cannot exceed."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        parts = archive.infolist()
+    if any(part.flag_bits & 1 for part in parts):
+        raise _encrypted(name, subject)
+    if len(parts) > MAX_PARTS:
+        raise _too_large(name, subject, f"has more than {MAX_PARTS:,} parts")
+    if sum(part.file_size for part in parts) > MAX_UNPACKED:
+        raise _too_large(name, subject, f"is larger than {_megabytes(MAX_UNPACKED)} when unpacked")
+
+
+def _first_sheet(raw: bytes, name: str, subject: str) -> Iterator[list[str]]:
+    from openpyxl import load_workbook  # large, and few lists are workbooks
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of extensions that have nothing to do with the cells' text
+        book = load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
+        try:
+            sheets = [one for one in book.worksheets if hasattr(one, "iter_rows")]
+            sheet = next((one for one in sheets if one.sheet_state == "visible"), sheets[0] if sheets else None)
+            if sheet is None:
+                return
+            inside = sheet._worksheet_path  # type: ignore[attr-defined] # where its cells are; not said elsewhere
+            with zipfile.ZipFile(io.BytesIO(raw)) as archive, archive.open(inside) as part:
+                uncomputed = _uncomputed(part)
+            sheet.reset_dimensions()  # some programs write a size that is too small
+            left = MAX_TEXT
+            for number, row in enumerate(sheet.iter_rows(max_col=MAX_COLUMNS, values_only=True), start=1):
+                cells = [_cell_text(value) for value in row]
+                for column in uncomputed.get(number, ()):
+                    cells += [""] * (column + 1 - len(cells))
+                    cells[column] = UnusableCell(
+                        "(formula)", "is a formula without a result: save the workbook in Excel"
+                    )
+                while cells and not cells[-1]:
+                    cells.pop()
+                left -= sum(map(len, cells))
+                if left < 0:
+                    raise _too_large(name, subject, "has more text in its cells than a list can have")
+                yield cells
+        finally:
+            book.close()
+
+
+def _uncomputed(part: IO[bytes]) -> dict[int, list[int]]:
+    """Return by row the columns with formulas without stored results, as some programs write them."""
+    from openpyxl.utils import column_index_from_string  # large, and few lists are workbooks
+
+    found: dict[int, list[int]] = {}
+    text = b""
+    while piece := part.read(_PIECE):
+        text = text[-_LONGEST_CELL:] + piece
+        if b"<f" not in text and b":f" not in text:
+            continue
+        for letters, row in _UNCOMPUTED.findall(text):
+            column = column_index_from_string(letters.decode()) - 1
+            columns = found.setdefault(int(row), [])
+            if column < MAX_COLUMNS and column not in columns:
+                columns.append(column)
+    return found
+
+
+def _cell_text(value: Any) -> str:
+    """Return the text of a cell; a formula has its last result."""
+    if value is None:
+        return ""
+    if isinstance(value, str) and value.startswith("#") and _ERROR.fullmatch(value):
+        return UnusableCell(value, "is an error of the workbook's formula")
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    return str(value)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size // 1024 // 1024} MB"
+
+
+def _encrypted(name: str, subject: str) -> UserError:
+    return UserError(
+        f"{subject}.binary",
+        f"{name} is a workbook protected by a password.",
+        hint="Save it without a password, or save the list as CSV.",
+    )
+
+
+def _too_large(name: str, subject: str, what: str) -> UserError:
+    return UserError(
+        f"{subject}.too_large", f"{name} {what}.", hint="Keep only the column that matters, or save the list as CSV."
+    )

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
-from gossamer.model.ladders import Ladder
 from gossamer.model.page import Page
-from gossamer.model.rungs import Rung
+from gossamer.model.rungs import Ladder, Rung
 from gossamer.model.trouble import PROVIDERS_OWN, Cure, Reason, Trouble
 
 FIRST_BACKOFF = 1.0  # seconds; each next one is twice as long

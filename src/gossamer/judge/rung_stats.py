@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from gossamer.model.ladders import Ladder
 from gossamer.model.page import Attempt
-from gossamer.model.rungs import Experience, Rung
+from gossamer.model.rungs import Experience, Ladder, Rung
 from gossamer.model.trouble import PROVIDERS_OWN, Cure, Reason
 
 ENOUGH = 5  # tries before anything is concluded

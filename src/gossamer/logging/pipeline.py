@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from gossamer.logging.redact import redactor
-from gossamer.model.record import Value
+from gossamer.model.record import Value, escaped
 
 # Who and where comes first, in this order and under these names; which visit it was comes last.
 _LEADING = {"job": "Job", "worker": "Worker", "url": "URL"}
@@ -47,13 +47,6 @@ def as_json(fields: Mapping[str, Value]) -> str:
     """One object, the frame first. ASCII only, so that no character can be taken for the end of the line."""
     framed = {name: fields[name] for name in _FRAME if name in fields}
     return json.dumps(framed | {name: value for name, value in fields.items() if name not in _FRAME})
-
-
-def escaped(text: str) -> str:
-    """Text that stays on its line: line breaks, terminal codes and invisible characters are spelled out."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def _whole_seconds(timestamp: str) -> str:

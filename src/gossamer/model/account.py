@@ -15,9 +15,9 @@ __all__ = ["DEFAULT", "Account", "ApiKey", "Bill", "Quota", "Right", "User", "cr
 class Right(StrEnum):
     """Rights of a key; each includes the ones before it."""
 
-    READ = "read"  # look at jobs and take what they found
-    SUBMIT = "submit"  # make jobs and files of them, steer them, delete what they found
-    ADMIN = "admin"  # make and revoke the account's keys, give webhooks new secrets
+    READ = "read"  # see jobs and download their results
+    SUBMIT = "submit"  # create, control and export jobs, and delete their results
+    ADMIN = "admin"  # create and revoke the account's keys, renew webhook secrets
 
     def includes(self, other: "Right") -> bool:
         rights = list(Right)
@@ -25,7 +25,7 @@ class Right(StrEnum):
 
 
 def credit_prices(own: Mapping[str, int]) -> Mapping[str, int]:
-    """Account credits of a page, by the rung that has read it."""
+    """Return the account credits of a page by the rung that read it; `own` overrides single rungs."""
     return {**{rung.name: rung.account_credits for rung in RUNGS.values()}, **own}
 
 
@@ -34,8 +34,8 @@ class Account:
     id: str
     name: str
     created_at: datetime
-    credits: int | None = None  # of a month; None: no limit
-    running_jobs: int | None = None  # at a time; None: what the settings say
+    credits: int | None = None  # per month; None: no limit
+    running_jobs: int | None = None  # at a time; None: the default of the settings
     queued_jobs: int | None = None
     closed_at: datetime | None = None
 
@@ -73,7 +73,7 @@ class Quota:
     queued: int | None = None
 
     def of(self, account: Account | None) -> "Quota":
-        """The account's own limits, where it has some, else these."""
+        """Return the account's own limits, with these as defaults."""
         if account is None:
             return self
         return Quota(
@@ -91,4 +91,4 @@ class Bill:
     quota: Quota = Quota()
     key: UUID | None = None
     urls: int = 0
-    credits: int = 0  # that it takes at least
+    credits: int = 0  # the minimum it costs

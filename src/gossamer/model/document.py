@@ -16,7 +16,7 @@ class Request:
 
 
 class Response(NamedTuple):
-    """Bytes that arrived, and how. `url` is where they came from after redirects on the same site."""
+    """A response as it arrived. `url` is its address after redirects on the same site."""
 
     requested: str
     url: str
@@ -26,7 +26,7 @@ class Response(NamedTuple):
     rung: str
     fetched_at: datetime
     hops: tuple[str, ...] = ()  # addresses passed through, the requested one first
-    credits: int | None = None  # what a provider says it charged; None where it did not say, or there was none
+    credits: int | None = None  # charged by the provider, as it reported; None: not reported, or no provider
     screenshot: bytes = b""  # a picture of the page, where the rung takes one
 
     def header(self, name: str) -> str:
@@ -44,7 +44,7 @@ class Response(NamedTuple):
 
 
 def as_meant(header: str) -> str:
-    """A header with an address in it. By the book it is ASCII; other bytes, kept one for one, are UTF-8 by use."""
+    """Decode a header that holds an address: ASCII by the standard, UTF-8 in practice."""
     if header.isascii():
         return header
     try:
@@ -62,7 +62,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed page. `text` is what a visitor can read; `tree` is the parser's own node for deeper questions."""
+    """A parsed page. `text` is what a visitor can read; `tree` is the parser's own root node."""
 
     requested: str
     url: str
@@ -76,12 +76,14 @@ class Document:
     canonical: str | None  # normalised, any site
     language: str
     nofollow: bool  # the page as a whole asks that its links not be followed
-    refresh: str | None  # where a meta refresh of at most 10 seconds leads
+    refresh: str | None  # target of a meta refresh of at most 10 seconds
     size: int  # bytes of the body
     headers: Any = field(repr=False, compare=False)
     tree: Any = field(repr=False, compare=False)
     landmarks: Any = field(repr=False, compare=False)  # the parser's nodes of headings, menus, headers and footers
-    body: bytes = field(default=b"", repr=False, compare=False)  # as it arrived: what the tree no longer shows
+    body: bytes = field(default=b"", repr=False, compare=False)  # as it arrived
     screenshot: bytes = field(default=b"", repr=False, compare=False)  # where the rung has taken one
-    data: Any = field(default=None, repr=False, compare=False)  # of an answer that is JSON
-    fields: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # by the job's extraction rules
+    data: Any = field(default=None, repr=False, compare=False)  # parsed content of a JSON response
+    fields: Mapping[str, Any] | None = field(
+        default=None, repr=False, compare=False
+    )  # results of the job's extraction rules

@@ -10,13 +10,13 @@ from uuid import UUID
 from gossamer.model.ids import short
 
 KEPT = timedelta(days=7)
-"""How long a file is there to be fetched."""
+"""Retention period of export files."""
 
 RESULT = "result"
-"""The type of the file that is made of a scrape by itself, for whoever did not wait: nobody asks for it by name."""
+"""Type of the file made automatically from a scrape whose caller did not wait. It cannot be requested by name."""
 
 RESULT_KEPT = timedelta(hours=24)
-"""Such a file may hold whole pages, which are kept no longer."""
+"""Retention period of such files: they may hold whole pages, which are kept for a day only."""
 
 
 FORMAT_NAMES = ("csv", "json", "jsonl", "xlsx", "parquet")
@@ -61,11 +61,11 @@ class Export:
     partial: bool
     state: ExportState
     reason: str
-    home: str  # on whose disk the file lies or shall lie; "" for object storage
-    spooled: bool  # lies there only until object storage is back
+    home: str  # data folder on whose disk the file is or will be; "" for object storage
+    spooled: bool  # on the disk only until object storage is available again
     rows_done: int
     rows_total: int
-    blob_key: str | None  # where it lies, or is being put; None: not begun yet, or gone
+    blob_key: str | None  # storage key, also while it is being written; None: not started, or deleted
     size: int | None
     sha256: str | None
     created_at: datetime

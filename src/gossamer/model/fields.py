@@ -11,7 +11,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 UNKNOWN = "unknown_field"
 
 _LONGEST_NAME = 100
-_MOST_UNKNOWN = 5  # are told; a body of a million of them is not looked through
+_MOST_UNKNOWN = 5  # reported per request: a body may have a million of them
 
 _WORDS: Mapping[str, str] = {
     "missing": "it is missing",
@@ -67,7 +67,7 @@ class Strict(BaseModel):
 
 
 def meant(given: str, known: Iterable[str]) -> str:
-    """`Did you mean markdown? ` with a space behind it, or nothing."""
+    """Return `Did you mean markdown? ` with a trailing space, or "" without a similar name."""
     near = get_close_matches(given, [str(one) for one in known], 1)
     return f"Did you mean {near[0]}? " if near else ""
 

@@ -6,11 +6,11 @@ import threading
 from datetime import datetime
 from uuid import UUID
 
-_SHORT = 8  # digits that are shown
+_SHORT = 8  # digits of the displayed form
 
 _lock = threading.Lock()
 _random = random.Random()  # seeded by the system; ids are names, not secrets
-# A forked process would go on with the same numbers as its siblings, and the ends of their ids would be the same.
+# A forked process would otherwise generate the same random ends as its siblings.
 os.register_at_fork(after_in_child=_random.seed)
 _last = 0
 
@@ -21,10 +21,10 @@ def new_id(now: datetime) -> UUID:
     milliseconds = int(now.timestamp() * 1000)
     value = (milliseconds << 80) | _random.getrandbits(80)
     with _lock:
-        # Fixed bits first, or the comparison would be made on bits that are overwritten afterwards.
+        # Set the fixed bits first: the comparison has to use the final value.
         value = _versioned(value)
         if value <= _last and _last >> 80 <= milliseconds + 1000:
-            # Same millisecond (or a clock that stepped back a little): step on in the random tail.
+            # Same millisecond, or a clock that stepped back a little: increment the random part.
             value = _versioned(_last + 1 + _random.getrandbits(32))
         _last = value
     return UUID(int=value)

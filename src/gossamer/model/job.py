@@ -1,4 +1,4 @@
-"""A job: what a user asked, what it was estimated to cost, and how far it has come."""
+"""Jobs: the request of a user, its estimated cost, and its progress."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from gossamer.model.account import DEFAULT, Bill
-from gossamer.model.ladders import Ladder
 from gossamer.model.money import Cap
+from gossamer.model.rungs import Ladder
 from gossamer.model.states import JobState
 
 
@@ -41,20 +41,20 @@ class Past(NamedTuple):
 
     sites: int
     credits: int
-    expected: int = 0  # the middle of what was thought before; 0: there was nothing to go by then
-    paying: int | None = None  # of its sites, those that cost something; None: not known any more
+    expected: int = 0  # the middle of the estimate before it ran; 0: there was none
+    paying: int | None = None  # number of its sites that cost something; None: no longer known
 
 
 class Probed(NamedTuple):
     """Results of fetching some homepages in advance."""
 
     asked: int
-    climbing: int  # a plain request does not get them
-    gone: int  # nobody will pay for them: there is no such site, or it does not want to be read
+    climbing: int  # not readable with a plain request
+    gone: int  # cost nothing: the site does not exist or may not be read
 
 
 class TrackRecord(NamedTuple):
-    """How good estimates have been: of so many jobs that have ended, so many cost what was said."""
+    """Accuracy of past estimates: how many of the ended jobs cost what was estimated."""
 
     inside: int
     jobs: int
@@ -66,20 +66,20 @@ class Estimate:
 
     like: Comparable
     sites: int
-    expected: int  # credits: the middle, before past mistakes are made good
+    expected: int  # credits: the middle, before the correction by past errors
     low: int
     high: int
     low_micros: int
     high_micros: int
-    known: int = 0  # of the sites, those that earlier jobs have met
-    similar: int = 0  # jobs it goes by
+    known: int = 0  # number of the sites that earlier jobs have met
+    similar: int = 0  # number of past jobs it is based on
     probed: Probed | None = None
 
 
 class CheckpointCause(StrEnum):
-    VISITS = "visits"  # enough of them have ended since the last one
+    VISITS = "visits"  # enough visits have ended since the last checkpoint
     PAUSE = "pause"
-    SHUTDOWN = "shutdown"  # of the runner, with the job still running
+    SHUTDOWN = "shutdown"  # of the runner, while the job was running
     END = "end"
 
 
@@ -103,7 +103,7 @@ class Checkpoint:
         return self.sites_done + self.sites_failed + self.sites_partial
 
 
-WHOLE_UP_TO, TOP_PAGES = 500, 50  # where a job says nothing else
+WHOLE_UP_TO, TOP_PAGES = 500, 50  # defaults
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,32 +111,32 @@ class CrawlPolicy:
     """Rules by which a job crawls its sites."""
 
     ladder: Ladder = Ladder()
-    pages_per_site: int = WHOLE_UP_TO  # a site of up to so many pages is walked whole
-    top_pages: int = TOP_PAGES  # and of a larger one so many are read
+    pages_per_site: int = WHOLE_UP_TO  # sites with up to this many pages are crawled completely
+    top_pages: int = TOP_PAGES  # number of pages read of a larger site
     depth: int = 50
-    include: tuple[str, ...] = ()  # patterns of path and query; nothing: everything
+    include: tuple[str, ...] = ()  # patterns of path and query; empty: everything
     exclude: tuple[str, ...] = ()
     visit_time: timedelta = timedelta(minutes=30)
-    as_given: bool = False  # the pages were listed, and each is a result of its own
-    per_address: bool = False  # every address is a page of its own, whatever other address it says to be the same as
-    any_kind: bool = False  # also what is no web page
-    json: bool = False  # answers are data: no page is looked for in them, and the recipe alone judges them
+    as_given: bool = False  # the pages were listed one by one, and each has a result of its own
+    per_address: bool = False  # every URL is a page of its own, whatever its canonical URL
+    any_kind: bool = False  # responses that are not web pages are accepted too
+    json: bool = False  # responses are data: page checks are skipped, only the recipe judges them
     timeout: timedelta | None = None  # of a direct request; None: the operator's
-    at_once: int | None = None  # sites walked at a time at most, whatever the job asks for
+    max_concurrency: int | None = None  # upper limit of concurrent sites, whatever the job requests
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One site a user named: what they wrote and the addresses to start from, tried in this order.
+    """One site that a user listed: the text as written and the start URLs in the order they are tried.
 
-    With `pages`, exactly these of the site are read and nothing else: no homepage, no sitemap, no link is followed.
+    With `pages`, only these pages of the site are read: no homepage, no sitemap, no links.
     """
 
     host: str
     entries: tuple[str, ...]
     given: str
     pages: tuple[str, ...] = ()
-    places: tuple[int, ...] = ()  # of the pages in the list they are from, over all its sites; nothing: as they stand
+    places: tuple[int, ...] = ()  # positions of the pages in the whole list; empty: in this order
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +148,17 @@ class JobRequest:
     params: Mapping[str, Any]
     targets: tuple[Target, ...]
     start: bool = True
-    submit_key: str = ""  # the submitter's own: the same request twice under one key is one job
+    submit_key: str = ""  # idempotency key: the same request twice under one key is one job
     priority: Priority = Priority.NORMAL
-    cap: Cap = Cap()  # what it may spend, as far as somebody has said so
-    estimate: Estimate | None = None  # what it was said to cost, if anything
-    account: str = DEFAULT  # whose it is
-    bill: Bill | None = None  # what is written down of it, where somebody else asks for it
-    at_once: int | None = None  # sites walked at a time, and so requests in flight; None: as many as there is room for
-    sealed_keys: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # its own to providers, by their names
-    usual_credits: int | None = None  # what it may spend of them where it was given no limit
+    cap: Cap = Cap()  # spending limits set by the user
+    estimate: Estimate | None = None  # the estimate shown to the user, if any
+    account: str = DEFAULT  # owner
+    bill: Bill | None = None  # accounting data, for requests through the API
+    max_concurrency: int | None = None  # concurrent sites, and so requests in flight; None: no limit of its own
+    sealed_keys: Mapping[str, bytes] = field(
+        default_factory=dict, repr=False
+    )  # encrypted provider keys of its own, by provider
+    usual_credits: int | None = None  # default credit limit, where the user set none
 
     @property
     def limit(self) -> Cap:
@@ -167,7 +169,7 @@ class JobRequest:
 class Given(StrEnum):
     """The input of a job besides its parameters."""
 
-    SITES = "sites"  # to be walked
+    SITES = "sites"  # to be crawled
     PAGES = "pages"  # to be fetched, each with a result of its own
     NOTHING = "nothing"
 
@@ -176,9 +178,9 @@ class Given(StrEnum):
 class Extent:
     """Extent of a job's crawl and the unit of its progress, as its recipe set them at its creation."""
 
-    names_pages: bool = False  # it was given its pages, each of which has a result of its own
-    in_pages: bool = False  # progress is counted in pages, and not in sites
-    whole_up_to: int = WHOLE_UP_TO  # pages of a site that is read whole
+    names_pages: bool = False  # its pages were given, and each has a result of its own
+    in_pages: bool = False  # progress is counted in pages instead of sites
+    whole_up_to: int = WHOLE_UP_TO  # maximum pages of a site that is read completely
     top_pages: int = TOP_PAGES  # pages read of a larger one
 
 
@@ -194,7 +196,7 @@ class Job:
     started_at: datetime | None
     finished_at: datetime | None
     priority: Priority = Priority.NORMAL
-    at_once: int | None = None  # as it was asked for
+    max_concurrency: int | None = None  # as requested
     extent: Extent = Extent()
 
 
@@ -202,16 +204,16 @@ class Job:
 class Ahead:
     """Remaining pages of a running job, estimated from its open sites."""
 
-    pages: int = 0  # known and not read yet, of sites of which something is known
-    unread: int = 0  # sites of which nothing is known yet
-    pages_unread: int = 0  # what those are expected to have, by the average of the others
-    longest: timedelta = timedelta()  # the longest queue of one domain, at the domain's own spacing
-    growing: bool = False  # a site may have more pages than are known: they are found link by link
+    pages: int = 0  # known and not yet read, of sites that were visited
+    unread: int = 0  # sites not visited yet
+    pages_unread: int = 0  # their expected pages, by the average of the other sites
+    longest: timedelta = timedelta()  # time needed for the longest queue of a domain at its request spacing
+    growing: bool = False  # a site may have more pages than are known, because they are found by links
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Kept counters of a job: read in a few rows however large the job is."""
+    """Progress of a job by its counters: a few rows, however large the job is."""
 
     sites_total: int = 0
     sites_done: int = 0
@@ -224,12 +226,12 @@ class Progress:
     records: int = 0
     bytes_in: int = 0
     sites_recently: int = 0  # finished in the window
-    window: timedelta = timedelta(minutes=15)  # how much of the last 15 minutes the job has really run
+    window: timedelta = timedelta(minutes=15)  # how long the job has run in the last 15 minutes
     pages_recently: int = 0  # ended in the last minutes
-    pages_window: timedelta = timedelta(minutes=3)  # and how many minutes that are
+    pages_window: timedelta = timedelta(minutes=3)  # the length of that time window
     last_activity: datetime | None = None
-    ahead: Ahead | None = None  # of a job that runs, for who has asked for it
-    doing: str = ""  # what is done when everything was read, by a recipe that concludes
+    ahead: Ahead | None = None  # for running jobs, if requested
+    doing: str = ""  # current phase after the crawl, for recipes that conclude
 
     @property
     def sites_finished(self) -> int:
@@ -241,7 +243,7 @@ class Progress:
 
     @property
     def pages_expected(self) -> int:
-        """All pages the job will have read or given up, as far as can be said."""
+        """The expected total of pages that the job reads or gives up."""
         ahead = self.ahead
         return self.pages_ended + (ahead.pages + ahead.pages_unread if ahead else self.pages_open)
 

@@ -1,4 +1,4 @@
-"""A page or a domain that is to be erased, and the texts that name it."""
+"""A page or a domain that is to be erased, and how to find the texts that mention it."""
 
 import re
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from urllib.parse import unquote
 from gossamer.model.url import path_of, site_of_url, url_key
 
 _MARK = "/forgotten:"
-# What goes on in an address: behind it a shorter one is only the beginning of another.
+# Characters that continue a URL: a match before them is only the beginning of a longer one.
 _GOES_ON = r"(?![\w/?&=%~+-]|[.:,;]\w)"
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
-    """A page under all its spellings, or a domain with every name below it."""
+class ErasureTarget:
+    """A page with all its spellings, or a domain with all its subdomains."""
 
-    host: str  # stands in every text that names it
+    host: str  # part of every text that mentions it
     pattern: re.Pattern[str]
     keys: frozenset[bytes] = frozenset()  # of the page
     domain: str = ""
@@ -35,18 +35,18 @@ class Mention:
         return key in self.keys or identity in self.keys or self.is_in(url)
 
 
-def of_page(urls: Sequence[str]) -> Mention:
+def of_page(urls: Sequence[str]) -> ErasureTarget:
     """`urls` are the normalised spellings of one address."""
     rests = {unquote(url.partition("://")[2]) for url in urls}
     # A homepage is often written without its slash.
     named = [re.escape(rest.removesuffix("/")) + "/?" if rest.count("/") == 1 else re.escape(rest) for rest in rests]
     pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(sorted(named))}){_GOES_ON}", re.IGNORECASE)
-    return Mention(site_of_url(urls[0]), pattern, frozenset(url_key(url) for url in urls))
+    return ErasureTarget(site_of_url(urls[0]), pattern, frozenset(url_key(url) for url in urls))
 
 
-def of_domain(domain: str) -> Mention:
+def of_domain(domain: str) -> ErasureTarget:
     pattern = re.compile(rf"(?<![\w-]){re.escape(domain)}(?![\w-]|\.\w)", re.IGNORECASE)
-    return Mention(domain, pattern, domain=domain)
+    return ErasureTarget(domain, pattern, domain=domain)
 
 
 def is_mark(url: str) -> bool:

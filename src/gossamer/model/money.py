@@ -14,10 +14,10 @@ MICROS = 1_000_000  # of a dollar
 GIGABYTE = 1_000_000_000
 MEGABYTE = 1_000_000
 ACCOUNT = "default"
-"""The account of all who have no other: jobs of the command line are its."""
+"""The default account, which owns the jobs of the command line."""
 
 LEVELS = (50, 80, 100)
-"""Per cent of a cap at which people are told."""
+"""Warning levels: percentages of a cap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Amount:
         return bool(self.credits or self.micros or self.bytes)
 
     def above(self, other: "Amount") -> "Amount":
-        """By how much each part is larger than the other's."""
+        """Return by how much each part exceeds the other's."""
         over = self - other
         return Amount(max(0, over.credits), max(0, over.micros), max(0, over.bytes))
 
@@ -76,7 +76,7 @@ class Cap:
 
 
 class Scope(StrEnum):
-    """Whose budget it is. Budgets are locked in this order."""
+    """Owner of a budget. Budgets are locked in this order."""
 
     SYSTEM = "system"  # everything of one day
     ACCOUNT = "account"  # what one account spends in a month
@@ -97,12 +97,12 @@ class BudgetKey:
 
     @property
     def rank(self) -> tuple[int, str, str]:
-        """By which budgets are locked."""
+        """The lock order of budgets."""
         return list(Scope).index(self.scope), self.subject, self.period
 
 
 def keys_for(job_id: UUID, day: date, account: str) -> tuple[BudgetKey, BudgetKey, BudgetKey]:
-    """The budgets a request of a job of an account has to fit in, as they are locked."""
+    """Return the budgets that a request of a job counts against, in lock order."""
     return (
         BudgetKey(Scope.SYSTEM, "", day.isoformat()),
         BudgetKey(Scope.ACCOUNT, account, f"{day:%Y-%m}"),
@@ -112,14 +112,14 @@ def keys_for(job_id: UUID, day: date, account: str) -> tuple[BudgetKey, BudgetKe
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A cap and what has become of it. `excess` is what providers took above the prices they were known for."""
+    """A cap with the amounts reserved and spent. `excess` is what providers charged above their known prices."""
 
     key: BudgetKey
     cap: Cap
     reserved: Amount = NOTHING
     spent: Amount = NOTHING
     excess: Amount = NOTHING
-    told: int = 0  # the highest of `LEVELS` that was told
+    told: int = 0  # the highest of `LEVELS` that was reported
 
     @property
     def used(self) -> Amount:
@@ -132,23 +132,23 @@ class Price:
 
     rung: str
     provider: str
-    worst: int  # credits that it can never cost more than
+    worst: int  # maximum credits
     by_outcome: Mapping[str, int] = field(default_factory=dict)  # credits, for estimates: `ok`, `404`, `failed`
     micros_per_credit: int = 10_000
     micros_per_gigabyte: int = 0
 
     @property
     def usual(self) -> int:
-        """Credits of a page that arrives. An operator's worst price may be below that of our table."""
+        """Credits of a page that arrives; the operator's own worst price may be lower than the table's."""
         return min(self.by_outcome.get("ok", self.worst), self.worst)
 
     def amount(self, cost: int, size: int = 0) -> Amount:
-        """Of so many credits, and so many bytes through a proxy that is paid by its traffic."""
+        """Return the cost of these credits, and of these bytes through a proxy paid by traffic."""
         micros = cost * self.micros_per_credit + -(-size * self.micros_per_gigabyte // GIGABYTE)
         return Amount(cost, micros, size)
 
     def worst_amount(self, size: int = 0) -> Amount:
-        """To be reserved: `size` is the most that may come through a proxy paid by its traffic."""
+        """Return the amount to reserve; `size` is the maximum traffic through a proxy paid by traffic."""
         return self.amount(self.worst, size)
 
 
@@ -158,7 +158,7 @@ class Charge:
 
     reservation: UUID
     amount: Amount
-    assumed: bool = False  # nobody said what it cost, so it is the worst
+    assumed: bool = False  # the cost was not reported: the worst price
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +173,11 @@ class Reservation:
     page: bytes | None
     price: Price
     worst: Amount
-    day: date  # whose budget it is taken from, whenever it is settled
+    day: date  # the day whose budget pays, whenever it is settled
     at: datetime
 
     def charge(self, cost: int | None, size: int = 0) -> Charge:
-        """The credits the provider said it cost: 0 if nothing; None if it did not say, which is taken for the worst."""
+        """Return the charge for `cost` credits as reported by the provider; None (not reported): the worst price."""
         if cost is None:
             return Charge(self.id, self.price.worst_amount(max(size, self.worst.bytes)), assumed=True)
         return Charge(self.id, self.price.amount(cost, size))
@@ -186,20 +186,20 @@ class Reservation:
 class Why(StrEnum):
     """Reasons for refusing a reservation."""
 
-    CAP = "cap"  # it would pass a cap: the job pauses
-    CROWDED = "crowded"  # it would, but requests in flight may turn out cheaper: worth another try
-    CLOSED = "closed"  # the rung took more than its price: nobody uses it until its price is corrected
+    CAP = "cap"  # a cap would be exceeded: the job pauses
+    CROWDED = "crowded"  # exceeded only by reservations, which may turn out cheaper: worth a retry
+    CLOSED = "closed"  # the rung charged more than its price: not used until the price is corrected
     LEASE = "lease"  # the visit is no longer ours
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """No money for this request. `budget` and `part` name the cap: a job's `credits`."""
+class BudgetRefusal:
+    """Refusal of a reservation. `budget` and `part` name the cap that would be exceeded."""
 
     why: Why
     budget: BudgetKey | None = None
     part: str = ""
-    used: int = 0  # of that part, what is reserved included
+    used: int = 0  # amount of that part, including reservations
 
 
 def shown(part: str, value: int) -> str:
@@ -215,7 +215,7 @@ def shown(part: str, value: int) -> str:
 
 
 def dollars(micros: int) -> str:
-    """`$48.32`; small sums with as many digits as it takes to see them."""
+    """Format an amount as `$48.32`; small amounts get as many digits as needed."""
     if 0 < micros < MICROS // 100:
         return f"${micros / MICROS:.6f}".rstrip("0")
     return f"${micros / MICROS:,.2f}"

@@ -1,5 +1,6 @@
-"""One URL of a job and its state; one site; one visit: the unit that a worker leases and walks."""
+"""A URL of a job and its state, the pages that a recipe requests, and the visit: the unit that a worker leases."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,36 +9,37 @@ from uuid import UUID
 
 import orjson
 
+from gossamer.model.job import CrawlPolicy
 from gossamer.model.money import ACCOUNT
-from gossamer.model.record import FIRST_STEP, NOTHING_CARRIED
-from gossamer.model.rungs import DIRECT
+from gossamer.model.record import FIRST_STEP, NOTHING_CARRIED, Follow
+from gossamer.model.rungs import DIRECT, RUNGS, Rung
 from gossamer.model.states import PageState, SiteState
-from gossamer.model.url import url_key
+from gossamer.model.url import as_told, normalise, url_key
 
 
 class Attempt(NamedTuple):
-    """One try on one rung, as the page remembers it. Moments are milliseconds since 1970, as its row keeps them."""
+    """One attempt on one rung, as stored with the page. Times are milliseconds since 1970."""
 
     rung: str
     status: int | None
     reason: str  # name of a Reason, or "" for success
     milliseconds: int
-    at: int  # when it began: waiting for our turn is part of it
-    sent: tuple[int, ...] = ()  # when each of its requests went out: one, and one more per redirect
+    at: int  # start, before any wait for the request spacing
+    sent: tuple[int, ...] = ()  # times of its requests: one, and one more per redirect
 
     @property
     def asked_at(self) -> int:
-        """When its first request was sent; when it began, if none was."""
+        """The time of its first request, or of its start if no request was sent."""
         return self.sent[0] if self.sent else self.at
 
     @property
     def waited(self) -> int:
-        """The part of its milliseconds that passed before the first request was sent."""
+        """Milliseconds before the first request was sent."""
         return min(self.milliseconds, max(0, self.asked_at - self.at))
 
 
 ASKED_AGAIN = "asked-again"
-"""Instead of a rung: no attempt, but the moment a person asked for a failed page once more."""
+"""Stored in place of a rung to mark the time of a manual retry; not an attempt."""
 
 
 class Errand(NamedTuple):
@@ -49,7 +51,7 @@ class Errand(NamedTuple):
 
 
 SECRET = "{secret}"  # noqa: S105 - stands for one
-"""What stands in a header for the secret that is named beside it."""
+"""Placeholder in a header for the secret named by `credential`."""
 
 
 class PageRequest(NamedTuple):
@@ -59,9 +61,9 @@ class PageRequest(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()  # `{secret}` in a value stands for the secret that `credential` names
     body: bytes = b""
     credential: str = ""
-    identity: str = ""  # tells requests to one address apart
-    only: bool = False  # its rung and no other
-    last: bool = False  # asked for when the walk was over: nothing it yields is followed
+    identity: str = ""  # distinguishes requests to the same URL
+    only: bool = False  # only on its rung
+    last: bool = False  # requested after the crawl: its links are not followed
 
     @property
     def is_plain(self) -> bool:
@@ -69,7 +71,7 @@ class PageRequest(NamedTuple):
         return self.method == "GET" and not (self.headers or self.body or self.credential)
 
     def pack(self) -> bytes:
-        """As its row keeps it."""
+        """Serialise it for its row."""
         said = [self.method, self.headers, self.credential, self.identity, self.only, self.last]
         return orjson.dumps(said) + b"\n" + self.body
 
@@ -91,10 +93,10 @@ class Page(NamedTuple):
     due_at: datetime | None = None
     attempts: tuple[Attempt, ...] = ()
     found_on: str = ""
-    rank: int = 0  # place among all that were chosen of its site; of listed pages the place in the whole list
-    handed: int = 0  # how many sites passed it on; 0: found on its own
-    step: str = FIRST_STEP  # whose policy it is read by
-    request: PageRequest | None = None  # of a page that a recipe has asked for
+    rank: int = 0  # position among the chosen pages of its site; for listed pages, in the whole list
+    handed: int = 0  # number of sites that handed it over; 0: found on its own site
+    step: str = FIRST_STEP  # decides the policy it is read by
+    request: PageRequest | None = None  # of a page that a recipe requested
     carry: Mapping[str, Any] = NOTHING_CARRIED  # facts from the page that led here, for the recipe
 
     @property
@@ -123,13 +125,13 @@ class Page(NamedTuple):
         return self._replace(due_at=at)
 
     def on(self, rung: str) -> "Page":
-        """To be tried on another rung, and at once."""
+        """Return the page to be tried on another rung at once."""
         return self._replace(rung=rung, due_at=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A site in one lane, leased. `lease` is the fencing token every write is checked against."""
+    """A leased site in one lane. `lease` is the fencing token that every write is checked against."""
 
     id: UUID
     job_id: UUID
@@ -146,5 +148,69 @@ class Visit:
     notes: bytes
     robots: dict[str, Any]
     errands: tuple[Errand, ...] = ()
-    account: str = ACCOUNT  # whose money it spends
-    before: SiteState | None = None  # how its site had ended, where it is open only for what is asked for last
+    account: str = ACCOUNT  # the account that pays
+    before: SiteState | None = None  # earlier outcome of a site that is open only for pages requested after the crawl
+
+
+MOST_CARRIED = 4_096  # bytes of the facts carried from page to page
+_MOST_SENT = 65_536  # bytes of a body
+_METHODS = ("GET", "HEAD", "POST", "PUT")
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,23}")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "cookie"})
+_SECRET_HEADERS = frozenset({"authorization", "proxy-authorization"})
+
+
+def asked_page(follow: Follow, policy: CrawlPolicy, found_on: str, depth: int, *, last: bool = False) -> Page:
+    """Return the page that a follow requests. Raises ValueError if it cannot be requested."""
+    _check(follow)
+    said = PageRequest(
+        follow.method,
+        tuple((name, value) for name, value in follow.headers),
+        follow.body,
+        follow.credential,
+        follow.identity,
+        only=bool(follow.rung),
+        last=last,
+    )
+    # A URL with request options is kept exactly: its parameters are part of the request.
+    url = normalise(follow.url) if said.is_plain else as_told(follow.url, follow.url)
+    if url is None:
+        raise ValueError(f"{follow.url[:100]!r} is not a web address")
+    return Page(
+        url=url,
+        key=url_key(url, follow.identity),
+        depth=depth,
+        rung=follow.rung or policy.ladder.first.name,
+        found_on=found_on,
+        step=follow.step,
+        request=said,
+        carry=follow.carry,
+    )
+
+
+def lane_of(page: Page, policy: CrawlPolicy) -> str:
+    """Return the lane of the visit that reads the page."""
+    return rung_named(page.rung, policy).lane
+
+
+def rung_named(name: str, policy: CrawlPolicy) -> Rung:
+    return next((rung for rung in policy.ladder.rungs if rung.name == name), None) or RUNGS[name]
+
+
+def _check(follow: Follow) -> None:
+    if _NAME.fullmatch(follow.step) is None:
+        raise ValueError(f"{follow.step!r} is not the name of a step")
+    if follow.rung and follow.rung not in RUNGS:
+        raise ValueError(f"{follow.rung!r} is not a way to fetch")
+    if follow.method not in _METHODS:
+        raise ValueError(f"{follow.method!r} is not one of {', '.join(_METHODS)}")
+    if len(follow.body) > _MOST_SENT:
+        raise ValueError(f"a body of {len(follow.body):,} bytes, at most {_MOST_SENT:,}")
+    for name, value in follow.headers:
+        if _HEADER.fullmatch(name) is None or name.lower() in _OURS or not value.isprintable():
+            raise ValueError(f"{name!r} is not a header that may be sent")
+        if name.lower() in _SECRET_HEADERS and SECRET not in value:
+            raise ValueError(f"a secret in {name!r}: name it as credential, and write {SECRET} in its place")
+    if follow.carry and (size := len(orjson.dumps(dict(follow.carry)))) > MOST_CARRIED:
+        raise ValueError(f"{size:,} bytes are carried, at most {MOST_CARRIED:,}")

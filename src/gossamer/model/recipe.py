@@ -1,7 +1,7 @@
-"""A recipe with one job's parameters: everything the engine asks it, and everything it may ask the engine.
+"""The interface between the engine and a recipe that is bound to one job's parameters.
 
-A recipe is pure and synchronous. It never fetches, sleeps or writes: it says where to start, how far to go, what a page
-yields, and what all of it amounts to. It is bound once per job and process, so that anything expensive is built then.
+A recipe is pure and synchronous: it never fetches, sleeps or writes. It decides where a crawl starts, how far it goes,
+and which results pages have. It is bound once per job and process, so expensive parts are built then.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,12 +17,12 @@ from gossamer.model.states import PageState
 from gossamer.model.trouble import Trouble
 
 Key: TypeAlias = bytes
-"""Where a row lies among its like. Rows come in the order of their keys; `FIRST` is before all of them."""
+"""Position of a row. Rows are ordered by key; `FIRST` is before all of them."""
 
 FIRST: Key = b""
 
 Cursor: TypeAlias = str
-"""How far a conclusion is, in words of the recipe's own; `""` where it begins."""
+"""Progress of a conclusion, in a form of the recipe's choice; `""` at the beginning."""
 
 
 class StoredRecord(NamedTuple):
@@ -38,7 +38,7 @@ class PageFacts(NamedTuple):
     key: Key
     url: str
     state: PageState
-    reason: str  # the name of a Reason; nothing for a page that was read
+    reason: str  # the name of a Reason; "" for a page that was read
     http_status: int | None
     identity: bytes | None  # of the page it turned out to be
     depth: int
@@ -49,9 +49,9 @@ class PageFacts(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Which earlier job a job is compared with."""
+    """Baseline selection: the earlier job that a job is compared with."""
 
-    with_job: str = ""  # a job's id, `LAST_LIKE_IT`, or nothing
+    with_job: str = ""  # a job's id, `LAST_LIKE_IT`, or ""
     comparable: bool = True  # whether later jobs may be compared with this one
 
 
@@ -69,38 +69,40 @@ class JobRows(Protocol):
     def created_at(self) -> datetime: ...
 
     def records(self, kind: str, after: Key, limit: int) -> Sequence[StoredRecord]:
-        """The records of a kind behind this key, in the order of their keys."""
+        """Return records of a kind after this key, ordered by key."""
         ...
 
     def pages(self, after: Key, limit: int) -> Sequence[PageFacts]:
-        """The pages behind this key, in the order of their keys: those of a site lie together."""
+        """Return pages after this key, ordered by key, so that pages of a site are adjacent."""
         ...
 
     def has_pages(self, keys: Sequence[Key]) -> set[Key]:
-        """Those of these keys that are pages of the job."""
+        """Return which of these keys are pages of the job."""
         ...
 
     def baseline(self) -> "JobRows | None":
-        """The concluded job that this one is compared with. It was chosen when the walk was over, and stays the same
-        for as long as the job is tried again. None where there is none, or its rows were deleted meanwhile."""
+        """Return the concluded job that this one is compared with; None if there is none, or its rows were deleted.
+
+        It is chosen at the end of the crawl and stays the same when the job is retried.
+        """
         ...
 
 
 class Concluded(NamedTuple):
-    """A step of a conclusion: it is written as a whole, with its cursor, or not at all."""
+    """A step of a conclusion, written together with its cursor in one transaction."""
 
-    records: Sequence[Record]  # each takes the place of the one with its identity
+    records: Sequence[Record]  # each replaces the record with the same identity
     cursor: Cursor
-    note: str = ""  # what is being done, for people: "comparing with the crawl of 11 Nov"
+    note: str = ""  # progress message: "comparing with the crawl of 11 Nov"
     done: int = 0
     total: int = 0
 
 
 class Bound(Protocol):
-    """A recipe with one job's parameters. Recipes derive from it and write what they need."""
+    """A recipe with one job's parameters. Recipes derive from it and override what they need."""
 
     def seeds(self) -> Iterable[Follow]:
-        """Addresses the parameters themselves name; the job's targets come on top of these."""
+        """Return URLs given by the parameters, in addition to the job's targets."""
         return ()
 
     def policy(self, step: str = FIRST_STEP) -> CrawlPolicy:
@@ -115,30 +117,30 @@ class Bound(Protocol):
         return {}
 
     def accept(self, page: Page, doc: Document) -> Trouble | None:
-        """The recipe's own objection to a page that is otherwise fine. Of JSON documents it is the only judge."""
+        """Return the recipe's objection to a page that passed all checks; for JSON documents the only check."""
         return None
 
     def harvest(self, page: Page, doc: Document) -> Harvest:
-        """Records and follows of one page. The same page gives the same harvest."""
+        """Return the records and follows of one page. The same page must give the same result."""
         ...
 
     # Only of recipes that conclude (`Recipe.concludes`).
 
     def comparison(self) -> Comparison:
-        """Which earlier job is the baseline."""
+        """Return the baseline to compare with."""
         return Comparison()
 
     def last_call(self, rows: JobRows) -> Iterable[Follow]:
-        """Return pages to request when nothing is left to walk. Called once per generation.
+        """Return further pages to request after the crawl. Called once per generation.
 
         The records of these pages are kept, and none of their links are followed.
         """
         return ()
 
     def conclude(self, rows: JobRows, after: Cursor) -> Iterator[Concluded]:
-        """Merge, compare and check the whole, from where the cursor says, in batches of some thousand records.
+        """Compute results from all rows, starting at the cursor, in batches of some thousand records.
 
-        It may be ended between any two batches, and is called again with the cursor of the last one that was written.
-        The same rows give the same records.
+        It may be stopped between two batches, and is then called again with the cursor of the last stored batch.
+        The same rows must give the same records.
         """
         return iter(())

@@ -1,4 +1,4 @@
-"""Rows users want, and what else a page yields."""
+"""Results of pages: records with their kinds and columns, follows and files."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,14 +8,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
 
-# C0 but for tabs and line ends, DEL, C1: what steers a terminal, and what nobody can see.
+# C0 except tabs and line ends, DEL, C1: invisible characters and terminal control.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# A whole value without a space in it: "JavaScript: The Good Parts" is a title.
+# The value must have no spaces: "JavaScript: The Good Parts" is a title.
 _PROGRAM = re.compile(r"[\x00-\x20]*(?:java|vb)script:\S*", re.IGNORECASE)
 
 
 FIRST_STEP = "page"
-"""The step of ordinary pages: those that were given, and those that links lead to."""
+"""The step of ordinary pages: those given by the user and those found by links."""
 
 NOTHING_CARRIED: Mapping[str, Any] = MappingProxyType({})
 
@@ -27,20 +27,20 @@ Shown: TypeAlias = Literal["always", "with-client", "never"]
 class SheetLooks:
     """Display options of a workbook's column, where its kind is not enough."""
 
-    width: int = 0  # characters; 0: that of its kind
+    width: int = 0  # characters; 0: the default of its kind
     is_day: bool = False  # text such as 2026-11-16, shown as a date
-    words: tuple[tuple[str, str], ...] = ()  # values, and what people read instead
-    separator: str = ""  # of values of which a cell may hold several
-    colours: tuple[tuple[str, str], ...] = ()  # values, and the colours of their cells
-    bar_to: float | None = None  # a bar in the cell shows how much of this a number is
+    words: tuple[tuple[str, str], ...] = ()  # display texts of values
+    separator: str = ""  # between several values in one cell
+    colours: tuple[tuple[str, str], ...] = ()  # cell colours of values
+    bar_to: float | None = None  # maximum of the bar shown in the cell
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of a table. A number is whole, a decimal is not, money is in dollars.
 
-    A time is text in ISO 8601, UTC: `2026-11-16T01:42:18Z`. A value is anything JSON can hold; in a file that holds
-    only plain cells it is written as JSON. `shown` says when it is in a file for which no columns were named.
+    A time is text in ISO 8601, UTC: `2026-11-16T01:42:18Z`. A value is any JSON value, written as JSON in files with
+    plain cells. `shown` decides if the column is in files for which no columns were requested.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Column:
     sheet: SheetLooks = SheetLooks()
 
     def in_words(self, value: str) -> str:
-        """A value of this column as people read it."""
+        """Return a value of this column as display text."""
         if not self.sheet.words:
             return value
         words = dict(self.sheet.words)
@@ -60,13 +60,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """A kind of result: its columns in export order, those that make a row unique, those a comparison watches."""
+    """A kind of result: its columns in export order, its unique columns, and those a comparison watches."""
 
     name: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
     watch: tuple[str, ...] = ()
-    concluded: bool = False  # not of single pages: worked out when the walk is over
+    concluded: bool = False  # computed after the crawl instead of from single pages
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,22 +83,21 @@ class Record(NamedTuple):
 
 
 class Follow(NamedTuple):
-    """An address worth visiting next, on this site or another one of the job.
+    """A URL to visit next, on this site or another one of the job.
 
-    A follow of the first step with no other options is treated like any link: on the same site it is weighed
-    against all other links, on another site it opens that site, which is then walked. Any other follow is
-    always requested.
+    A follow of the first step without options is treated like any link: on the same site it competes with all other
+    links, on another site it opens that site for crawling. Any other follow is always requested.
     """
 
     url: str
     step: str = FIRST_STEP
-    rung: str = ""  # this one only; nothing: as the policy of the step says
+    rung: str = ""  # only this rung; "": by the policy of the step
     method: str = "GET"
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()  # `{secret}` in a value stands for the secret that `credential` names
     credential: str = ""  # the name of a secret: of a key that came with the job, or of GOSSAMER_SECRETS
     carry: Mapping[str, "Value"] = NOTHING_CARRIED  # facts for the harvest of the page, 4 KB at most
-    identity: str = ""  # tells requests to one address apart: each is a page of its own
+    identity: str = ""  # distinguishes requests to the same URL: each is a page of its own
 
     @property
     def is_link(self) -> bool:
@@ -110,21 +109,28 @@ _LINK = Follow("")[1:]
 
 
 class PageFile(NamedTuple):
-    """Something of a page that is too large for a row, or not to be kept as long as one: a day, in blobs."""
+    """Content of a page stored in blobs for a day, because it is too large for a row or has a shorter retention."""
 
     name: str  # of letters, unique for the page
     content: bytes = b""
 
 
 def without_controls(text: str) -> str:
-    """A text without control characters. Lines and tabs stay."""
+    """Remove control characters, except line ends and tabs."""
     if text.isprintable():
         return text
     return _CONTROL.sub(lambda found: " " if found[0].isspace() else "", text.replace("\r\n", "\n"))
 
 
+def escaped(text: str) -> str:
+    """A text on one line: line breaks, terminal codes and invisible characters are spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
 def presentable(value: Value) -> Value:
-    """A value of a page that may be shown anywhere: no control characters, no address that is a program."""
+    """Make a value from a page safe to display: no control characters, no `javascript:` URLs."""
     match value:
         case str():
             return "" if _PROGRAM.fullmatch(value) else without_controls(value)
@@ -136,10 +142,7 @@ def presentable(value: Value) -> Value:
 
 
 class Harvest(NamedTuple):
-    """Everything one page yielded.
-
-    `links` are follows of which nothing is to be said but where they lead, on the same site: a page has hundreds.
-    """
+    """Everything that one page yielded. `links` are plain follows on the same site: a page may have hundreds."""
 
     records: tuple[Record, ...] = ()
     follows: tuple[Follow, ...] = ()

@@ -19,12 +19,12 @@ T = TypeVar("T", bound=Named)
 class Registry(Mapping[str, T]):
     """A mapping of names to values, in the order in which they were added.
 
-    A name is taken once and for all. The registry is the one for all plug-ins of its type.
+    A name can be used once. There is one registry per type, shared by all plug-ins.
     """
 
     def __init__(self, noun: str, of: type[T], values: Iterable[T] = (), *, filled_by: str = "") -> None:
-        """`noun` is what messages call such a value. `filled_by` names the module that adds those the program ships
-        with, where that is not the module of the registry itself."""
+        """`noun` names such a value in messages. `filled_by` is the module that adds the built-in values, if that
+        is not the module of the registry itself."""
         self.noun = noun
         self.filled_by = filled_by
         self._values: dict[str, T] = {}
@@ -33,7 +33,7 @@ class Registry(Mapping[str, T]):
         _registries[of] = self
 
     def add(self, value: T) -> None:
-        """Raises ValueError where the name is taken."""
+        """Add a value. Raises ValueError if its name is taken."""
         if value.name in self._values:
             raise ValueError(f"there is a {self.noun} {value.name!r} already")
         self._values[value.name] = value
@@ -52,7 +52,7 @@ _registries: dict[type, Registry[Any]] = {}
 
 
 def registry_of(value: object) -> Registry[Any] | None:
-    """The registry for values of this type; None where plug-ins cannot add such values."""
+    """Return the registry for values of this type; None if plug-ins cannot add such values."""
     return next((registry for of, registry in _registries.items() if isinstance(value, of)), None)
 
 

@@ -1,11 +1,12 @@
-"""The ways to fetch, one row each. Everything that has to know which ways there are reads this table.
+"""The ways to fetch, one row each, and the ladders made of them. Everything that has to know which ways there are
+reads this table.
 
 A row and the file it names in `opener` are all that a new way needs: see "A rung" in CONTRIBUTING.md. Modes, time
 limits, prices, labels, settings, and which of those are secrets, come from here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from gossamer.model.registry import Registry
 
 
 class Lane(StrEnum):
-    """A kind of worker. A site has at most one visit in each of the first three; what is not a visit waits at desks."""
+    """A kind of worker. A site has at most one visit in each of the first three lanes; `desk` is for other work."""
 
     HTTP = "http"
     BROWSER = "browser"
@@ -42,9 +43,9 @@ class RungSetting:
     form: Form
     meaning: str
     expected: str
-    is_required: bool = False  # the way can be used once all of these are set
-    default: int | None = None  # of a number
-    spellings: tuple[str, ...] = ()  # other names that the variable has
+    is_required: bool = False  # the rung is available once all required settings are set
+    default: int | None = None  # of a number setting
+    spellings: tuple[str, ...] = ()  # other accepted names of the variable
 
     @property
     def variable(self) -> str:
@@ -60,16 +61,16 @@ class Provider:
     """A service that fetches pages for us, on one rung or several."""
 
     name: str  # in bills, breakers and settings
-    title: str  # as its makers write it
-    opener: str  # "module:function" that makes what speaks to it for one visit: see fetch/providers/base.py
-    url: str = ""  # its own server; none where the operator runs it
+    title: str  # official spelling
+    opener: str  # "module:function" that makes its client for one visit: see fetch/providers/base.py
+    url: str = ""  # base URL; "" if the operator runs the server
     key: RungSetting | None = None
     address: RungSetting | None = None
-    concurrency: RungSetting | None = None  # calls at once, where its account does not say
-    is_own_server: bool = False  # the operator's: free, worth a try before anything paid, and no job waits for it
-    is_browser: bool = False  # follows redirects and loads what pages name, so it goes out through our forward proxy
-    takes_job_keys: bool = False  # a job may bring a key of its own
-    names_renewal: bool = False  # its account says on which day the credits are renewed
+    concurrency: RungSetting | None = None  # concurrent calls, if its account does not report a limit
+    is_own_server: bool = False  # run by the operator: free, tried before paid rungs, and no job waits for it
+    is_browser: bool = False  # follows redirects and loads resources itself, so it uses our forward proxy
+    takes_job_keys: bool = False  # a job may have its own key
+    names_renewal: bool = False  # its account reports the renewal date of the credits
 
     @property
     def settings(self) -> tuple[RungSetting, ...]:
@@ -77,7 +78,7 @@ class Provider:
 
     @property
     def access(self) -> RungSetting | None:
-        """The setting that opens it: the key, or the address where it has no key."""
+        """The required setting: the key, or the address if there is no key."""
         return self.key or self.address
 
 
@@ -85,12 +86,12 @@ class Provider:
 class Cost:
     """Provider credits of one request."""
 
-    worst: int  # it can never cost more: this much is reserved
+    worst: int  # maximum price, which is reserved
     by_outcome: Mapping[str, int] = field(hash=False)  # for estimates: `ok`, `404`, `failed`
 
     @property
     def usual(self) -> int:
-        """Of a page that arrives."""
+        """The price of a page that arrives."""
         return self.by_outcome.get("ok", self.worst)
 
 
@@ -99,11 +100,11 @@ class RequestKind(StrEnum):
 
     DIRECT = "direct"
     PROVIDER = "provider"
-    RENDERED = "rendered"  # by a browser, whoever runs it
+    RENDERED = "rendered"  # by a browser, our own or a provider's
 
 
 PAID_ACCOUNT_CREDITS = 10
-"""What an account of ours pays for a page that a provider has read, where its row says nothing else."""
+"""Default account credits for a page read by a provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +116,15 @@ class Rung:
     label: str = ""  # in reports; the name when empty
     timeout: timedelta = timedelta(seconds=15)
     retries: int = 3  # after the first try
-    renders: bool = False  # it runs the scripts of a page
-    json: bool = False  # what it brings is data and no page
+    renders: bool = False  # runs the scripts of a page
+    json: bool = False  # returns data instead of pages
     provider: Provider | None = None
-    opener: str = ""  # where there is no provider: "module:function", see fetch/rung.py
+    opener: str = ""  # without a provider: "module:function", see fetch/rung.py
     cost: Cost | None = None  # in provider credits; None: it is free
-    account_credits: int = PAID_ACCOUNT_CREDITS  # what an account of ours pays for a page
-    in_hybrid: bool = False  # a paid rung that the mode `hybrid` climbs
+    account_credits: int = PAID_ACCOUNT_CREDITS  # price of a page for our own accounts
+    in_hybrid: bool = False  # a paid rung of the mode `hybrid`
     in_premium: bool = False  # the rung with which the mode `premium-only` renders everything
-    own_settings: tuple[RungSetting, ...] = ()  # where there is no provider
+    own_settings: tuple[RungSetting, ...] = ()  # without a provider
 
     @property
     def settings(self) -> tuple[RungSetting, ...]:
@@ -224,14 +225,14 @@ FLARESOLVERR = Provider(
     is_browser=True,
 )
 
-# Rungs. The time limits of providers are long because they try again by themselves before they answer, and because a
-# call that is given up is charged all the same.
+# Rungs. The time limits of providers are long because they retry internally, and because a cancelled call is charged
+# anyway.
 
 PRICES_READ = date(2026, 8, 21)
-"""When the providers' own price lists were last read."""
+"""Date of the last check of the providers' price lists."""
 
 DIRECT = Rung("direct", Lane.HTTP, "Direct (free)", opener="gossamer.fetch.http:open_direct", account_credits=1)
-"""The plain request from this machine: robots.txt and sitemaps are always asked for this way."""
+"""The plain request from this machine. robots.txt and sitemaps are always requested this way."""
 
 _PAGE_LOAD = timedelta(seconds=60)
 
@@ -239,7 +240,7 @@ _PAGE_LOAD = timedelta(seconds=60)
 def _scrapingbee(
     name: str, way: str, seconds: int, credits: int, *, renders: bool = False, hybrid: bool = False
 ) -> Rung:
-    # A page that is not there is charged, and so is a call that was one too many; their own failures are not.
+    # Missing pages and calls beyond the concurrency limit are charged, failures of the provider are not.
     cost = Cost(credits, {"ok": credits, "404": credits, "429": credits, "failed": 0})
     return Rung(
         name,
@@ -254,8 +255,8 @@ def _scrapingbee(
     )
 
 
-# To the price of the way ScraperAPI adds the class of the domain (30 at most) and 10 for each bot protection it gets
-# past, and does not say how: its worst price is the sum with one of those, and it is told to refuse what is dearer.
+# ScraperAPI adds a price for the class of the domain (30 at most) and 10 for each bot protection it bypasses. The worst
+# price includes one protection; the request tells it to refuse anything more expensive.
 _CLASS = 30
 _PROTECTION = 10
 
@@ -265,7 +266,7 @@ def _scraperapi(name: str, way: str, credits: int, *, renders: bool = False, hyb
         name,
         Lane.HTTP,
         f"ScraperAPI ({way})",
-        timedelta(seconds=100),  # tries for 70 seconds, whatever we want
+        timedelta(seconds=100),  # it always retries for 70 seconds
         renders=renders,
         provider=SCRAPERAPI,
         cost=Cost(credits + _CLASS + _PROTECTION, {"ok": credits, "404": credits, "failed": 0}),
@@ -285,7 +286,7 @@ RUNGS = Registry(
         _scrapingbee("scrapingbee-js", "JS rendering", 90, 5, renders=True, hybrid=True),
         _scrapingbee("scrapingbee-premium", "premium", 90, 10),
         _scrapingbee("scrapingbee-premium-js", "premium, JS rendering", 120, 25, renders=True),
-        # It takes no time limit of ours: its own is 140 seconds.
+        # It accepts no time limit; its own is 140 seconds.
         _scrapingbee("scrapingbee-stealth", "stealth", 170, 75, renders=True),
         _scraperapi("scraperapi", "standard", 1, hybrid=True),
         _scraperapi("scraperapi-js", "JS rendering", 10, renders=True, hybrid=True),
@@ -310,50 +311,50 @@ RUNGS = Registry(
             timedelta(seconds=75),
             renders=True,
             provider=FIRECRAWL,
-            # Charged whatever the site answers; a better proxy, which it may choose by itself, costs five.
+            # Charged whatever the site answers; a better proxy, which it may choose automatically, costs five.
             cost=Cost(5, {"ok": 1, "404": 1, "403": 1, "failed": 0}),
             in_hybrid=True,
             in_premium=True,
         ),
     ),
 )
-"""By name, in the order in which `hybrid` prefers providers. Which of them can be used here is a matter of settings."""
+"""Rungs by name, in the order in which `hybrid` prefers providers. The settings decide which are available."""
 
 PAID_BY_TRAFFIC = "residential"
-"""What GOSSAMER_PRICES calls proxies whose price is that of their traffic. They are no rung: rungs go through them."""
+"""Name in GOSSAMER_PRICES of proxies paid by traffic. It is not a rung: rungs send requests through such proxies."""
 
 
 def providers() -> dict[str, Provider]:
-    """Those of all rungs, by name."""
+    """Return the providers of all rungs, by name."""
     return {rung.provider.name: rung.provider for rung in RUNGS.values() if rung.provider}
 
 
 def provider_of(rung: str) -> str:
-    """The name of a rung's provider in settings, bills and breakers; "" for a rung of our own or an unknown one."""
+    """Return the name of a rung's provider; "" for a rung without provider or an unknown one."""
     row = RUNGS.get(rung)
     return row.provider.name if row and row.provider else ""
 
 
 def provider_title(name: str) -> str:
-    """`ScrapingBee`; for one that is not known here any more its name, capitalised."""
+    """Return the display name, such as `ScrapingBee`; for an unknown provider its name, capitalised."""
     provider = providers().get(name)
     return provider.title if provider else name.capitalize()
 
 
 def label_of(rung: str) -> str:
-    """`ScrapingBee (JS rendering)`; for a rung that is not known here any more its name, capitalised."""
+    """Return the label, such as `ScrapingBee (JS rendering)`; for an unknown rung its name, capitalised."""
     row = RUNGS.get(rung)
     return (row.label if row else "") or rung.capitalize()
 
 
 def kind_of(rung: str) -> RequestKind:
-    """A rung that is not known here any more is taken for a provider's."""
+    """Return the kind of a rung's requests; an unknown rung counts as a provider's."""
     row = RUNGS.get(rung)
     return row.kind if row else RequestKind.PROVIDER
 
 
 def by_usual_cost(names: Iterable[str]) -> list[str]:
-    """The cheapest first; those that are free or not known here come before, by name."""
+    """Sort rungs by their usual price, cheapest first; free and unknown ones come first, by name."""
 
     def usual(name: str) -> int:
         row = RUNGS.get(name)
@@ -363,12 +364,12 @@ def by_usual_cost(names: Iterable[str]) -> list[str]:
 
 
 def all_settings() -> Iterator[RungSetting]:
-    """The settings of all rungs, each once."""
+    """Yield the settings of all rungs, each once."""
     return iter(dict.fromkeys(one for rung in RUNGS.values() for one in rung.settings))
 
 
 def job_of_key(line: str) -> str:
-    """The job whose own key a provider is asked with, by the name its breaker has; "" for the operator's key."""
+    """Return the job from the name of a breaker for a job's own provider key; "" for the operator's key."""
     return line.partition(":")[2]
 
 
@@ -381,3 +382,111 @@ class Experience(NamedTuple):
     @property
     def rate(self) -> float:
         return self.wins / self.tries if self.tries else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Rungs in the order they are tried, and requested rungs that are not available in this installation."""
+
+    rungs: tuple[Rung, ...] = (DIRECT,)
+    missing: tuple[Rung, ...] = ()
+
+    @property
+    def first(self) -> Rung:
+        return self.rungs[0]
+
+    def above(self, name: str, *, rendering: bool = False) -> Rung | None:
+        """Return the next rung after the named one, or the next that renders; None if there is none."""
+        names = [rung.name for rung in self.rungs]
+        higher = self.rungs[names.index(name) + 1 :]
+        return next((rung for rung in higher if rung.renders or not rendering), None)
+
+    def beyond(self, name: str) -> Rung | None:
+        """Return the next rung of another provider with at least the same abilities, for when a provider is down."""
+        names = [rung.name for rung in self.rungs]
+        here = self.named(name)
+        others = (rung for rung in self.rungs[names.index(name) + 1 :] if _serves(rung) != _serves(here))
+        return next((rung for rung in others if rung.renders or not here.renders), None)
+
+    def without(self, names: Set[str]) -> "Ladder":
+        """Return the ladder without these rungs."""
+        return replace(self, rungs=tuple(rung for rung in self.rungs if rung.name not in names)) if names else self
+
+    def lacks(self, *, rendering: bool = False) -> Rung | None:
+        """Return the first missing rung that would have been next if it were available; None if there is none."""
+        return next((rung for rung in self.missing if rung.renders or not rendering), None)
+
+    def named(self, name: str) -> Rung:
+        return next(rung for rung in self.rungs if rung.name == name)
+
+
+def _serves(rung: Rung) -> str:
+    return provider_of(rung.name) or rung.name
+
+
+class Mode(StrEnum):
+    """A named ladder; `own` is a custom list of rungs."""
+
+    FREE_ONLY = "free-only"
+    HYBRID = "hybrid"
+    PREMIUM_ONLY = "premium-only"
+    OWN = "own"
+
+
+@dataclass(frozen=True, slots=True)
+class _Paid:
+    """Rungs of a provider in the modes: those that `hybrid` climbs, and the one of `premium-only`."""
+
+    climbs: tuple[str, ...]
+    renders: str  # "" where it renders nothing
+
+    @property
+    def best(self) -> str:
+        return self.renders or self.climbs[-1]
+
+
+def _paid() -> list[_Paid]:
+    """Return the rungs of all providers for the modes, the preferred provider first."""
+    found: dict[str, list[Rung]] = {}
+    for rung in RUNGS.values():
+        if rung.in_hybrid or rung.in_premium:
+            found.setdefault(_serves(rung), []).append(rung)
+    return [
+        _Paid(
+            tuple(rung.name for rung in rungs if rung.in_hybrid),
+            next((rung.name for rung in rungs if rung.in_premium), ""),
+        )
+        for rungs in found.values()
+    ]
+
+
+def names_of(mode: Mode, here: Collection[str]) -> tuple[str, ...]:
+    """Return the complete ladder of a mode with the first available provider, or the preferred one if none is.
+
+    In `hybrid`, servers of the operator come before paid rungs.
+    """
+    paid = [one for one in _paid() if one.renders or mode is not Mode.PREMIUM_ONLY]
+    usable = [one for one in paid if one.best in here]
+    chosen = (usable or paid)[0]
+    match mode:
+        case Mode.HYBRID:
+            own = tuple(name for name, rung in RUNGS.items() if rung.is_own_server and name in here)
+            # With a server of the operator's own, a provider is optional.
+            return (DIRECT.name, *own, *(chosen.climbs if usable or not own else ()))
+        case Mode.PREMIUM_ONLY:
+            return (chosen.renders,)
+        case Mode.FREE_ONLY | Mode.OWN:
+            return (DIRECT.name,)
+
+
+def premium_rung(names: Sequence[str]) -> str:
+    """Return the rung on which `premium-only` would render everything, at the ladder's provider; "" if none."""
+    used = {provider_of(name) for name in names}
+    return next((one.renders for one in _paid() if one.renders and provider_of(one.renders) in used), "")
+
+
+def ladder_of(mode: Mode, names: Sequence[str]) -> Ladder:
+    """Return a job's ladder as stored at its creation, with the rungs that were not available then."""
+    rungs = tuple(RUNGS[name] for name in names) or (DIRECT,)
+    cut = [name for name in names_of(mode, ()) if name not in names] if mode is Mode.HYBRID and len(rungs) == 1 else ()
+    return Ladder(rungs, tuple(RUNGS[name] for name in cut))

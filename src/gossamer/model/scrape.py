@@ -3,9 +3,9 @@
 from gossamer.model.rungs import Lane
 
 FORMATS = ("html", "raw", "text", "markdown", "links", "metadata", "structured", "extract", "screenshot")
-"""All there are, by the names people ask for them."""
+"""All formats, by the names used in requests."""
 
 EXTRACT, SCREENSHOT = "extract", "screenshot"
 
 SHOOTING_LANES = frozenset({Lane.BROWSER, Lane.STEALTH})
-"""Where pages are shown, so that a picture can be taken."""
+"""Lanes with a browser, which can take screenshots."""

@@ -1,4 +1,4 @@
-"""Which changes of state are legal. The store refuses the rest in one conditional UPDATE."""
+"""States of jobs, sites, visits and pages, and their legal transitions. The store refuses all others."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -41,11 +41,11 @@ class PageState(StrEnum):
 
 
 class Phase(StrEnum):
-    """Where a running job is whose recipe concludes. Its state stays `running` meanwhile."""
+    """Phase of a running job whose recipe concludes. Its state stays `running` meanwhile."""
 
     WALKING = "walking"
-    CALLING = "calling"  # the walk is over: it is worked out what is still to be asked for
-    LAST_CALL = "last-call"  # that is asked for
+    CALLING = "calling"  # the crawl is over: pages still to be requested are determined
+    LAST_CALL = "last-call"  # those pages are requested
     CONCLUDING = "concluding"
     OVER = "over"
 
@@ -91,5 +91,5 @@ _State = TypeVar("_State", JobState, SiteState, VisitState, PageState)
 
 
 def origins(moves: Mapping[_State, frozenset[_State]], target: _State) -> tuple[_State, ...]:
-    """The states from which `target` may be reached, for the WHERE of an UPDATE."""
+    """Return the states from which `target` may be reached, for the WHERE of an UPDATE."""
     return tuple(state for state, targets in moves.items() if target in targets)

@@ -88,7 +88,7 @@ class Reason(Enum):
         self.cure = cure
 
 
-# Their sentences are built around what was seen.
+# Sentences that do not work without their detail.
 _WITHOUT_DETAIL = {
     Reason.SERVER_ERROR: "HTTP server error",
     Reason.CLIENT_ERROR: "HTTP client error",
@@ -103,21 +103,21 @@ def in_general(reason: Reason) -> str:
     return _WITHOUT_DETAIL.get(reason) or reason.sentence.partition(" (")[0].partition("{detail}")[0].rstrip(" :")
 
 
-# Troubles of a provider as a whole: what it has of stronger rungs does not help.
+# Troubles of a provider as a whole: its stronger rungs do not help.
 PROVIDERS_OWN = frozenset(
     {Reason.PROVIDER_AWAY, Reason.PROVIDER_UNREADABLE, Reason.PROVIDER_KEY, Reason.PROVIDER_CREDITS}
 )
 
-# What a person can open, and a program should not try to.
+# Pages for a person to open: a program should not try.
 FOR_PEOPLE = (Reason.LOGIN, Reason.CAPTCHA)
 
-# Troubles of the way to a host, not of the page: another spelling of the address may work.
+# Troubles of the connection to a host: another spelling of the URL may work.
 NO_WAY_IN = frozenset({Reason.DNS, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOUT})
 
-# Nobody was reached, and another day somebody may be.
+# The host was not reached, and may be later.
 NOT_REACHED = frozenset({Reason.NAME_SERVER, Reason.UNREACHABLE, Reason.PROXY, Reason.TIMEOUT, Reason.CUT_OFF})
 
-# There is no such page: at one spelling of an address, which says nothing about the others.
+# The page does not exist at one spelling of its URL; other spellings may exist.
 NOT_THERE = frozenset({Reason.NOT_FOUND, Reason.SOFT_404, Reason.CLIENT_ERROR})
 
 

@@ -1,7 +1,7 @@
-"""Addresses: one spelling per page, the site and the domain one belongs to, and endings of files that are no pages.
+"""URLs: normalisation, the site and domain of a URL, and file extensions that are not pages.
 
-Some endings are also words: `/wiki/Node.js` is a page, `/tag/package.json` another. Scripts and data are seldom linked
-to, and when they come they are known by their type.
+Some extensions are also words: `/wiki/Node.js` is a page, and so is `/tag/package.json`. Scripts and data are rarely
+linked to, and are recognised by their content type.
 """
 
 import re
@@ -16,33 +16,33 @@ from publicsuffixlist import PublicSuffixList
 
 MAX_URL_LENGTH = 2_000
 
-# Parameters that say where a visitor came from or who they are, never what the page shows.
+# Parameters that identify the visitor or the referrer, and never the content.
 _TRACKING = re.compile(
     r"(?:utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid"
     r"|_ga|_gl|_hsenc|_hsmi|hsctatracking|mkt_tok|vero_id|oly_anon_id|oly_enc_id|s_kwcid|wickedid"
     r"|phpsessid|jsessionid|aspsessionid[a-z]*)(?:=|$)"
-    # A short one may well be the number of a story, or a session that people talk at.
+    # A short value may be the number of a story, or a session at a conference.
     r"|sid=(?:[0-9a-z]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
     r"|session_?id=(?=[^0-9]*[0-9])[0-9a-z%._~-]{16,}$",
     re.IGNORECASE,
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#;]*", re.IGNORECASE)
-# Escapes that are spelled differently here: those of unreserved characters, and those in lower case. Behind a stray
-# percent sign they stay, since together they would become another escape: `%4%41` is not `%4A`.
+# Escapes that are normalised: those of unreserved characters, and those in lower case. After a stray percent sign they
+# stay, because both together would become another escape: `%4%41` is not `%4A`.
 _ESCAPE = re.compile(
     r"%(?<!%%)(?<!%[0-9A-Fa-f]%)"
     r"(2[DEde]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]|[0-9A-Fa-f][a-f]|[a-f][0-9A-Fa-f])"
 )
-# What is no address of a page: mail, telephone numbers, programs. Pages have many.
+# Links that are not pages, of which there are many: mail, telephone numbers, programs.
 _OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE | re.ASCII)
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 def normalise(url: str, base: str | None = None) -> str | None:
-    """The one spelling of an http(s) address, or None if it is not one. Idempotent.
+    """Normalise an http(s) URL; None if it is not one. Idempotent.
 
-    Fragment, default port, dot segments, user info, tracking and session parameters are gone; the host is lower case
-    and punycode; percent-escapes are upper case and only where needed.
+    Fragment, default port, dot segments, user info, tracking and session parameters are removed; the host is lower
+    case and punycode; percent-escapes are upper case and only where needed.
     """
     if _OTHER_SCHEME.match(url):
         return None
@@ -71,12 +71,12 @@ def _tidy(joined: str, *, whole: bool = False) -> str | None:
     authority, tail = (rest, "/") if slash < 0 else (rest[:slash], rest[slash:])
     authority = authority.rpartition("@")[2]
     if ".:" in authority or authority.endswith("."):
-        # The root's own dot: `example.com.` is the same site.
+        # A trailing dot: `example.com.` is the same site.
         host, colon, port = authority.partition(":")
         authority = host.rstrip(".") + colon + port
     if not authority or authority.startswith(":"):
         return None
-    # Escapes first: they may hide a session, a tracking parameter or a dot segment, and a session may hide dots again.
+    # Escapes first: they may hide a session, a tracking parameter or a dot segment; a session may hide dot segments.
     if "%" in tail:
         tail = _ESCAPE.sub(_escape, tail)
     path, _, query = tail.partition("?")
@@ -96,7 +96,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _resolve_dots(path: str) -> str:
-    """The path without the `.` and `..` segments that unescaping has uncovered."""
+    """Resolve `.` and `..` segments that unescaping has uncovered."""
     kept: list[str] = []
     segments = path.split("/")[1:]
     for position, segment in enumerate(segments):
@@ -115,7 +115,7 @@ def _resolve_dots(path: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host of a normalised address, without port."""
+    """Return the host of a normalised URL, without port."""
     authority = url.split("/", 3)[2]
     if ":" not in authority:
         return authority
@@ -125,12 +125,12 @@ def host_of(url: str) -> str:
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of a normalised address."""
+    """Return scheme, host and port of a normalised URL."""
     return url[: url.index("/", 8)]
 
 
 def path_of(url: str) -> str:
-    """Path and query of a normalised address."""
+    """Return path and query of a normalised URL."""
     return url[url.index("/", 8) :]
 
 
@@ -140,7 +140,7 @@ def is_homepage(url: str) -> bool:
 
 @lru_cache(maxsize=8_192)
 def site_of(host: str) -> str:
-    """The site a host belongs to: itself, with its `www` twin."""
+    """Return the site of a host: the host itself without `www`."""
     bare = host.removeprefix("www.")
     # "www.com" is a name of its own, not the twin of a top-level domain.
     return bare if "." in bare else host
@@ -148,13 +148,13 @@ def site_of(host: str) -> str:
 
 @cache
 def _suffixes() -> PublicSuffixList:
-    """The bundled list. Read when the first host is asked about: most commands never do."""
+    """Return the bundled list, loaded at first use: most commands do not need it."""
     return PublicSuffixList(accept_unknown=True)
 
 
 @lru_cache(maxsize=8_192)
 def domain_of(host: str) -> str:
-    """The registrable domain, private suffixes included (`a.blogspot.com` is its own): the key of all politeness."""
+    """Return the registrable domain, the key of request spacing. Private suffixes count: `a.blogspot.com` is one."""
     if host[-1:].isdigit() or host.endswith("]"):
         with suppress(ValueError):
             return str(ip_address(host.strip("[]")))
@@ -182,7 +182,7 @@ def url_key(url: str, identity: str = "") -> bytes:
 
 
 def shard_of(domain: str) -> int:
-    """A number from 0 to 65,535 by which the visits of a domain are always dealt to the same process."""
+    """Return a number from 0 to 65,535 that assigns the visits of a domain to one process."""
     return int.from_bytes(blake2b(domain.encode(), digest_size=2).digest(), "big")
 
 
@@ -212,7 +212,7 @@ def spellings_of(text: str) -> tuple[str, ...]:
 
 
 def _other_spellings(url: str) -> list[str]:
-    """The same address with the other scheme and with the `www` twin of its host."""
+    """Return the same URL with the other scheme and with or without `www`."""
     _, _, rest = url.partition("://")
     host = host_of(url)
     twin = site_of(host) if site_of(host) != host else f"www.{host}"

@@ -1,4 +1,4 @@
-"""Webhooks: who wants to hear of what, what is sent to them, and what became of each try."""
+"""Webhooks: endpoints, the events they subscribe to, and the deliveries with their attempts."""
 
 from base64 import b64encode
 from dataclasses import dataclass, field
@@ -12,34 +12,34 @@ class EventType(StrEnum):
 
     JOB_STARTED = "job.started"
     JOB_RESUMED = "job.resumed"
-    JOB_PAGES = "job.pages"  # some more pages have ended; only for those who ask for it
+    JOB_PAGES = "job.pages"  # a batch of pages has ended; only by explicit subscription
     JOB_PAUSED = "job.paused"
     JOB_COMPLETED = "job.completed"
     JOB_FAILED = "job.failed"
     JOB_CANCELLED = "job.cancelled"
     EXPORT_READY = "export.ready"
-    RESULT_READY = "result.ready"  # of a scrape that nobody waited for; it carries the result, or where that is
+    RESULT_READY = "result.ready"  # of a scrape whose caller did not wait; with the result or a link to it
     BUDGET_REACHED = "budget.reached"  # 50, 80 or 100 per cent of it
     ALERT_FIRED = "alert.fired"
     TEST = "webhook.test"
 
 
 WANTED = tuple(kind for kind in EventType if kind is not EventType.TEST)
-"""What can be asked for. The test reaches whoever it is meant for."""
+"""Event types that can be subscribed to. Test messages are always delivered."""
 
 USUAL = frozenset(WANTED) - {EventType.JOB_PAGES}
-"""What those hear who did not say what they want: everything but what there is much of."""
+"""Default subscription: everything except the frequent page events."""
 
 
 class EndpointState(StrEnum):
     ACTIVE = "active"
-    OFF = "off"  # nothing is sent there, and nothing is kept for it
+    OFF = "off"  # nothing is sent, and no messages are queued
 
 
 class DeliveryState(StrEnum):
     PENDING = "pending"
     DELIVERED = "delivered"
-    FAILED = "failed"  # given up; it can be replayed
+    FAILED = "failed"  # retries exhausted; it can be replayed
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -47,11 +47,11 @@ class SigningKey:
     """A key that signs messages. Its value is shown only by `spelled`."""
 
     key: bytes
-    until: datetime | None = None  # of one that was replaced: it signs until then
+    until: datetime | None = None  # end of validity, for a key that was replaced
 
     @property
     def spelled(self) -> str:
-        """As Standard Webhooks writes it, and as the receiver is given it once."""
+        """The key in the format of Standard Webhooks, shown to the receiver once."""
         return f"whsec_{b64encode(self.key).decode()}"
 
     def __repr__(self) -> str:
@@ -75,33 +75,33 @@ class Endpoint:
     id: UUID
     account: str
     url: str
-    events: frozenset[EventType]  # none: the usual
+    events: frozenset[EventType]  # empty: the default subscription
     state: EndpointState
-    reason: str  # why it is off
+    reason: str  # reason for the state `off`
     created_at: datetime
-    failing_since: datetime | None  # the first failure after which nothing has arrived
+    failing_since: datetime | None  # the first failure since the last successful delivery
     failures: int  # in a row
-    not_before: datetime | None  # it rests until then
+    not_before: datetime | None  # back-off until then
 
     def wants(self, kind: EventType) -> bool:
         return kind in (self.events or USUAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """Response to a message: the head of an answer, or the reason why there is none."""
+class EndpointAnswer:
+    """Response of an endpoint to a message, or the reason why there is none."""
 
     status: int | None
-    error: str = ""  # of no answer, as a sentence
-    asked: timedelta | None = None  # how long it wants to be left alone
+    error: str = ""  # reason for a missing response, as a sentence
+    asked: timedelta | None = None  # delay requested by the endpoint
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DeliveryAttempt:
     at: datetime
     status: int | None  # None: no answer
     milliseconds: int
-    error: str = ""  # why it counts as failed
+    error: str = ""  # reason of the failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +115,10 @@ class Delivery:
     body: str
     state: DeliveryState
     created_at: datetime
-    queued_at: datetime  # from when its tries count: when it was made, or replayed
+    queued_at: datetime  # start of its retry schedule: its creation or last replay
     due_at: datetime
     tries: int
-    attempts: tuple[Attempt, ...]  # the last of them
+    attempts: tuple[DeliveryAttempt, ...]  # only the most recent
     delivered_at: datetime | None
 
     @property
@@ -128,16 +128,16 @@ class Delivery:
 
 
 WITHIN = timedelta(hours=24)
-"""For how long a message is tried."""
+"""How long a message is retried."""
 
 _WAITS = tuple(
     timedelta(seconds=seconds) for seconds in (5, 300, 1_800, 7_200, 18_000, 36_000, 23_100)
 )  # after each failed try; together 24 hours and 5 seconds
-_SLACK = timedelta(hours=3)  # what jitter and rests may add
+_SLACK = timedelta(hours=3)  # additional time for jitter and back-off
 
 
 def next_try(tries: int, queued_at: datetime, now: datetime, jitter: float) -> datetime | None:
-    """When a message is tried again after `tries` that failed; None: never. `jitter` is a number from 0 to 1."""
+    """Return the time of the next attempt after `tries` failed ones; None: give up. `jitter` is from 0 to 1."""
     if tries > len(_WAITS):
         return None
     at = now + _WAITS[tries - 1] * (0.9 + 0.2 * jitter)

@@ -7,7 +7,7 @@ from uuid import UUID
 from gossamer.model.export import Export
 from gossamer.model.job import Job
 from gossamer.questions.view import Text, View, recipe_of, refuse_gone, schedule_if_completed
-from gossamer.retention.service import Outlook
+from gossamer.retention.service import PlannedStep
 from gossamer.store import counters, exports
 
 
@@ -26,7 +26,7 @@ class Files:
     job: Job
     files: tuple[File, ...]  # newest first
     now: datetime
-    end: Outlook | None  # when the results of a completed job are hidden, and when deleted
+    end: PlannedStep | None  # when the results of a completed job are hidden, and when deleted
     records: int
     runner: int | None
 
@@ -37,7 +37,7 @@ class Exportable:
 
     job: Job
     since: Job | None
-    end: Outlook | None  # when the results of a completed job are hidden, and when deleted
+    end: PlannedStep | None  # when the results of a completed job are hidden, and when deleted
 
 
 async def exportable(view: View, job: Text, since: Text = "", *, any_recipe: bool = False) -> Exportable:

@@ -12,7 +12,7 @@ from gossamer.db.database import Database
 from gossamer.errors import UserError
 from gossamer.exports.orders import table_named
 from gossamer.exports.paging import Page, Where, read_page
-from gossamer.intake.domain import Refusal, clean, read_domain
+from gossamer.intake.domain import BadEntry, clean, read_domain
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import SiteState
@@ -64,7 +64,7 @@ class Conditions:
         if not self.domain:
             return ""
         domain = read_domain(clean(self.domain))
-        if isinstance(domain, Refusal):
+        if isinstance(domain, BadEntry):
             raise UserError(
                 "results.domain",
                 f"{self.domain!r} is not a domain: it {domain.why}.",

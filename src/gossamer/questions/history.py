@@ -12,7 +12,7 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.history.explain import Explanation, explain
-from gossamer.intake.domain import Refusal, clean, read_domain
+from gossamer.intake.domain import BadEntry, clean, read_domain
 from gossamer.intake.submit import LAST
 from gossamer.model.ids import short
 from gossamer.model.job import Job
@@ -64,7 +64,7 @@ async def pages(view: View, job: Text, state: PageState | None, site: Text, afte
 
 async def _site_history(database: Database, job: Job, text: str) -> SiteHistory:
     domain = read_domain(clean(text))
-    host = text if isinstance(domain, Refusal) else site_of(domain.host)
+    host = text if isinstance(domain, BadEntry) else site_of(domain.host)
     known = await database.read(rows.site, job.id, host)
     if known is None:
         raise UserError(
@@ -107,7 +107,7 @@ async def _back(database: Database, job_id: UUID, site_id: UUID | None, limit: i
 
 async def _site(database: Database, job: Job, text: str) -> UUID:
     host = read_domain(clean(text))
-    known = {} if isinstance(host, Refusal) else await database.read(sites.by_host, job.id, [site_of(host.host)])
+    known = {} if isinstance(host, BadEntry) else await database.read(sites.by_host, job.id, [site_of(host.host)])
     for site_id in known.values():
         return site_id
     raise UserError(
@@ -123,7 +123,7 @@ _MOST_JOBS = 200  # jobs that are searched for an address
 def _knowing(tx: Tx, owner: str | None, urls: Sequence[str]) -> str:
     """Return the newest job with one of these addresses as a page, else with their site, else the newest job."""
     newest = jobs.recent(tx, _MOST_JOBS, account=owner)
-    newest += jobs.recent(tx, _MOST_JOBS, jobs.Wanted(of_pages=True), owner)
+    newest += jobs.recent(tx, _MOST_JOBS, jobs.JobFilter(of_pages=True), owner)
     ids = sorted({job.id for job in newest}, reverse=True)
     keys = [url_key(url) for url in urls]
     paged = (one for one in ids if rows.pages_at(tx, one, keys))
@@ -135,8 +135,8 @@ async def explained(view: View, url: Text, job: Text) -> Explained:
     """Return the whole history of one address in a job; by default, the newest job with the address."""
     urls = spellings_of(url)
     host = read_domain(clean(url))
-    if isinstance(host, Refusal) or not urls:
-        why = f": it {host.why}" if isinstance(host, Refusal) else ""
+    if isinstance(host, BadEntry) or not urls:
+        why = f": it {host.why}" if isinstance(host, BadEntry) else ""
         raise UserError(
             "explain.url",
             f"{url!r} is not a web address{why}.",

@@ -16,8 +16,8 @@ from gossamer.model.trouble import Reason
 from gossamer.questions.view import Few, Many, Text, View, deletion_schedule
 from gossamer.recipes.registry import is_listed
 from gossamer.retention import queries as retention_queries
-from gossamer.retention.service import Outlook
-from gossamer.store import account_jobs, alerts, budgets, counters, estimates, jobs, reservations, sites, visits
+from gossamer.retention.service import PlannedStep
+from gossamer.store import accounts, alerts, budgets, counters, estimates, jobs, reservations, sites, visits
 from gossamer.store.sites import SiteSummary
 
 _FAILED_SHOWN = 1_000  # failed domains of a status
@@ -83,7 +83,7 @@ class JobReport:
     failed: tuple[SiteSummary, ...]
     alerts: tuple[Alert, ...]
     checkpoint: Checkpoint | None
-    outlook: Outlook | None
+    outlook: PlannedStep | None
 
 
 async def find(view: View, job: Text) -> Job:
@@ -111,7 +111,7 @@ async def listing(
     name: Text = "",
 ) -> JobList:
     """List the newest jobs, optionally of one recipe or state, or with these words in their name."""
-    wanted = jobs.Wanted(recipe, state, name, archived)
+    wanted = jobs.JobFilter(recipe, state, name, archived)
 
     def read(tx: Tx, owner: str | None) -> tuple[tuple[Listed, ...], bool]:
         found = jobs.recent(tx, limit, wanted, owner)
@@ -142,7 +142,7 @@ async def running(view: View) -> list[Job]:
     def read(tx: Tx, owner: str | None) -> list[Job]:
         if owner is None:
             return jobs.in_states(tx, JobState.RUNNING)
-        return account_jobs.in_states(tx, owner, JobState.RUNNING)
+        return accounts.jobs_in_states(tx, owner, JobState.RUNNING)
 
     return await view.of_owner(read)
 

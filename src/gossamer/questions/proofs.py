@@ -7,8 +7,7 @@ from datetime import timedelta
 from gossamer.crawl.audit import AuditReport, audit
 from gossamer.db.database import Database
 from gossamer.errors import UserError
-from gossamer.history.manners import DomainManners
-from gossamer.history.politeness import prove_politeness
+from gossamer.history.politeness import DomainManners, prove_politeness
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Budget

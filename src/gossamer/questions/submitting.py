@@ -7,15 +7,14 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gossamer.billing.estimating import EstimateInputs, Forecast
 from gossamer.billing.prices import PriceList
 from gossamer.errors import UserError
-from gossamer.intake.domain import Refusal, clean, read_domain, target_of
-from gossamer.intake.estimate import Asked, Forecast
+from gossamer.intake.domain import BadEntry, clean, read_domain, target_of
 from gossamer.intake.targets import MAX_TARGETS
 from gossamer.model.job import CrawlPolicy, Probed, Target
-from gossamer.model.ladders import Mode, ladder_of
 from gossamer.model.money import Scope
-from gossamer.model.rungs import RUNGS
+from gossamer.model.rungs import RUNGS, Mode, ladder_of
 from gossamer.questions.view import Many, View
 
 Texts = Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=MAX_TARGETS, fail_fast=True)]
@@ -45,13 +44,13 @@ class Walk:
     pages_per_site: Many
     top_pages: Many
 
-    def asked(self, targets: Sequence[Target], prices: PriceList) -> Asked:
+    def asked(self, targets: Sequence[Target], prices: PriceList) -> EstimateInputs:
         for name in self.ladder:
             if name not in RUNGS:
                 raise UserError("job.ladder", f"There is no rung {name!r}.", hint=f"There are {', '.join(RUNGS)}.")
         ladder = ladder_of(self.mode, self.ladder)
         policy = CrawlPolicy(ladder=ladder, pages_per_site=self.pages_per_site, top_pages=self.top_pages)
-        return Asked(self.recipe, policy, targets, prices)
+        return EstimateInputs(self.recipe, policy, targets, prices)
 
 
 async def house_rules(view: View) -> House:
@@ -83,7 +82,7 @@ async def _targets(domains: Sequence[str]) -> list[Target]:
 
 def _target(text: str) -> Target:
     domain = read_domain(clean(text))
-    if isinstance(domain, Refusal):
+    if isinstance(domain, BadEntry):
         raise UserError(
             "job.domain", f"{text[:200]!r} is no domain: it {domain.why}.", hint="Give one like shop.example."
         )

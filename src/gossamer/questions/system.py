@@ -11,7 +11,7 @@ from gossamer.billing.prices import PriceList
 from gossamer.db import health as rows
 from gossamer.db import schema
 from gossamer.db.database import SqliteDatabase
-from gossamer.db.health import Server
+from gossamer.db.health import DatabaseServer
 from gossamer.db.schema import revision
 from gossamer.db.transactions import Tx
 from gossamer.fetch.providers import ProviderAccount, Unread
@@ -25,14 +25,13 @@ from gossamer.model.rungs import FLARESOLVERR, Experience, provider_of
 from gossamer.model.states import JobState
 from gossamer.model.worker import Worker
 from gossamer.questions.view import Few, Text, View
-from gossamer.retention.files import FileSweeper
-from gossamer.retention.service import Outlook, Retainer, RetentionReport
+from gossamer.retention.service import FileSweeper, PlannedStep, Retainer, RetentionReport
 from gossamer.store import alerts as alert_rows
 from gossamer.store import budgets, charges, dead_letters, jobs, pace, queue, rung_stats
 from gossamer.store import workers as worker_rows
 from gossamer.store.charges import Expense
 from gossamer.store.dead_letters import DeadLetter
-from gossamer.store.pace import Done
+from gossamer.store.pace import WorkDone
 from gossamer.store.queue import BackgroundLine, QueueLine
 from gossamer.store.workers import SharedSetting, Unattended
 
@@ -62,13 +61,13 @@ class Figures:
 
     workers: tuple[Worker, ...]
     lanes: tuple[QueueLine, ...]
-    done: Done
+    done: WorkDone
     paces: Mapping[str, float]  # domains per minute of each running job, by its short id
     calls: Mapping[str, int]  # paid requests, by provider
     solved: Experience  # of FlareSolverr, from the statistics kept per site
     jobs: Mapping[str, int]  # by state
     attention: Unattended
-    server: Server | None
+    server: DatabaseServer | None
 
 
 async def workers(view: View) -> Workers:
@@ -133,7 +132,7 @@ async def letter(view: View, text: Text) -> DeadLetter:
     return await intake.find_letter(view.house().database, text)
 
 
-async def ahead(view: View) -> list[Outlook]:
+async def ahead(view: View) -> list[PlannedStep]:
     """Return when the results of each job will be hidden and deleted."""
     app = view.house()
     return await Retainer(app.database, app.terms).outlook(view.now)

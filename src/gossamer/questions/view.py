@@ -29,15 +29,14 @@ from gossamer.model.money import Cap, Scope
 from gossamer.model.states import OVER, JobState
 from gossamer.recipes.base import Recipe
 from gossamer.retention import queries as retention_queries
-from gossamer.retention.classes import Terms
-from gossamer.retention.service import NextStep, Outlook, look_ahead
+from gossamer.retention.service import NextStep, PlannedStep, Terms, look_ahead
 from gossamer.settings import Settings
-from gossamer.store.account_jobs import AccountScopedDatabase
+from gossamer.store.accounts import AccountScopedDatabase
 
 if TYPE_CHECKING:
+    from gossamer.billing.estimating import EstimateInputs, Forecast
     from gossamer.blobs.export_store import ExportStore
     from gossamer.blobs.page_files import PageFiles
-    from gossamer.intake.estimate import Asked, Forecast
     from gossamer.model.job import Probed, Target
 
 
@@ -125,21 +124,21 @@ class View:
         whose = None if asker is None or asker.is_operator else asker.account
         return await self._app.database.read(account_queries.keys_matching, digits, whose)
 
-    async def forecast(self, asked: "Asked", probed: "Probed | None" = None) -> "Forecast":
+    async def forecast(self, asked: "EstimateInputs", probed: "Probed | None" = None) -> "Forecast":
         """Forecast the cost of a job, based on the caller's own jobs."""
         # 45 more modules, which only estimates need: every command imports this module.
-        from gossamer.intake.estimate import forecast
+        from gossamer.billing.estimating import forecast
 
         return await forecast(self._app.database, self._asked(asked), probed)
 
-    async def not_known(self, asked: "Asked") -> "list[Target]":
+    async def not_known(self, asked: "EstimateInputs") -> "list[Target]":
         """Return the sites that are not part of the caller's own jobs."""
         # 45 more modules, which only estimates need: every command imports this module.
-        from gossamer.intake.estimate import not_known
+        from gossamer.billing.estimating import not_known
 
         return await not_known(self._app.database, self._asked(asked))
 
-    def _asked(self, asked: "Asked") -> "Asked":
+    def _asked(self, asked: "EstimateInputs") -> "EstimateInputs":
         return replace(asked, account=self._asker.account if self._asker else None)
 
     def house(self) -> App:
@@ -268,7 +267,7 @@ async def refuse_gone(view: View, database: Database, job: Job) -> None:
     )
 
 
-async def deletion_schedule(view: View, database: Database, job: Job) -> Outlook | None:
+async def deletion_schedule(view: View, database: Database, job: Job) -> PlannedStep | None:
     """Return the schedule for deleting the job's results; None while it may find more."""
     if job.state not in OVER:
         return None
@@ -276,6 +275,6 @@ async def deletion_schedule(view: View, database: Database, job: Job) -> Outlook
     return look_ahead(kept, view.terms, view.now) if kept else None
 
 
-async def schedule_if_completed(view: View, database: Database, job: Job) -> Outlook | None:
+async def schedule_if_completed(view: View, database: Database, job: Job) -> PlannedStep | None:
     """Return when a completed job's results are hidden and deleted; None for other jobs."""
     return await deletion_schedule(view, database, job) if job.state is JobState.COMPLETED else None

@@ -7,8 +7,7 @@ from pydantic import AfterValidator, Field
 
 from gossamer.model.document import Document
 from gossamer.model.fields import Strict
-from gossamer.model.ladders import Ladder, Mode, ladder_of
-from gossamer.model.rungs import RUNGS
+from gossamer.model.rungs import RUNGS, Ladder, Mode, ladder_of
 from gossamer.model.url import site_of_url
 
 

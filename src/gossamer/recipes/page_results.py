@@ -30,7 +30,7 @@ from gossamer.parse.decode import decode
 from gossamer.parse.document import is_text
 from gossamer.recipes.registry import RECIPES
 from gossamer.store import given_pages, jobs
-from gossamer.store.given_pages import Listing, ScrapedPage
+from gossamer.store.given_pages import ScrapedPage, ScrapedPages
 
 _AT_ONCE = 200
 _FILES_AT_ONCE = 20  # pages of one read: each may be as large as a page can be
@@ -44,7 +44,7 @@ def kind_of(recipe: str) -> str:
 
 async def read_result(database: Database, job_id: UUID, kind: str, url: str) -> ScrapedPage | None:
     spelled = normalise(url)
-    return next(iter(await database.glance(given_pages.at, job_id, kind, [spelled])), None) if spelled else None
+    return next(iter(await database.read_inline(given_pages.at, job_id, kind, [spelled])), None) if spelled else None
 
 
 async def read_results(database: Database, job_id: UUID, kind: str, urls: Sequence[str]) -> list[ScrapedPage]:
@@ -56,12 +56,12 @@ async def read_results(database: Database, job_id: UUID, kind: str, urls: Sequen
     return found
 
 
-async def results_after(database: Database, job_id: UUID, kind: str, after: str = "", limit: int = 100) -> Listing:
+async def results_after(database: Database, job_id: UUID, kind: str, after: str = "", limit: int = 100) -> ScrapedPages:
     """Return up to `limit` results after a cursor, in a fixed order."""
     return await database.read(given_pages.after, job_id, kind, after, limit)
 
 
-async def failed_after(database: Database, job_id: UUID, after: str = "", limit: int = 100) -> Listing:
+async def failed_after(database: Database, job_id: UUID, after: str = "", limit: int = 100) -> ScrapedPages:
     """Return up to `limit` failed pages after a cursor, in a fixed order."""
     return await database.read(given_pages.failed_after, job_id, after, limit)
 

@@ -1,7 +1,7 @@
-"""Erase a page or a domain from all rows of a home, so that the rest still adds up.
+"""Erase a page or a domain from all rows of a data folder, with the rest kept consistent.
 
-Counters and keys stay: a page that was read still counts as read, and a resumed job does not ask for it again. Its
-address becomes a mark, its records go, and whatever waited for it is skipped.
+Counters and keys stay: a page that was read still counts as read, and a resumed job does not request it again. Its URL
+is replaced by a placeholder, its records are deleted, and it is skipped if it was waiting.
 """
 
 from collections import Counter
@@ -16,9 +16,9 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.frontier.notes import links_without, notes_without
-from gossamer.intake.domain import Refusal, clean, read_domain
+from gossamer.intake.domain import BadEntry, clean, read_domain
 from gossamer.model.job import CheckpointCause, Job
-from gossamer.model.mention import Mention, mark, of_domain, of_page
+from gossamer.model.mention import ErasureTarget, mark, of_domain, of_page
 from gossamer.model.page import PageRequest
 from gossamer.model.record import RecordKind
 from gossamer.model.states import OVER, JobState, PageState
@@ -28,14 +28,14 @@ from gossamer.retention import queries as retention_queries
 from gossamer.retention.queries import NamingPage, NamingRecord, NamingSite
 from gossamer.retention.service import refuse_at_work
 from gossamer.store import counters, events, exports, jobs, rung_stats, sites, visits
-from gossamer.store.counters import Change
+from gossamer.store.counters import CounterChange
 from gossamer.store.sites import SiteChange
 from gossamer.store.visits import VisitChange
 
 _NOT_AGAIN = (PageState.PENDING, PageState.FAILED)
 
 
-def site_changes(one: NamingSite, mention: Mention) -> dict[str, Any]:
+def site_changes(one: NamingSite, mention: ErasureTarget) -> dict[str, Any]:
     """Return the changes that erase a mention from a site; the erased domain's own sites are walked no further.
 
     A site that a user listed keeps its name, since the list is the user's; a site that was only found loses its
@@ -57,7 +57,7 @@ def site_changes(one: NamingSite, mention: Mention) -> dict[str, Any]:
     return {name: value for name, value in changes.items() if getattr(one, name, None) != value}
 
 
-def page_without(page: NamingPage, mention: Mention, *, forgotten: bool = False) -> NamingPage:
+def page_without(page: NamingPage, mention: ErasureTarget, *, forgotten: bool = False) -> NamingPage:
     """Return the page without the mention; `forgotten`: the page is the one to be erased."""
     renamed = site_of_url(page.url) != page.host
     origin = f"http://{page.host}" if renamed else origin_of(page.url)
@@ -66,7 +66,7 @@ def page_without(page: NamingPage, mention: Mention, *, forgotten: bool = False)
         if page.state in _NOT_AGAIN:
             page = replace(page, state=PageState.SKIPPED, reason="", detail="")
     if page.detail and mention.is_in(page.detail):
-        # Where it says which page it is the same as, there must be an address.
+        # The detail of a duplicate must be a URL.
         page = replace(page, detail=mark(origin, page.key) if page.reason == Reason.SAME_AS.name else "")
     if mention.is_in(page.found_on):
         page = replace(page, found_on="")
@@ -78,8 +78,8 @@ def page_without(page: NamingPage, mention: Mention, *, forgotten: bool = False)
     return page
 
 
-def _unasked(page: NamingPage, mention: Mention, *, forgotten: bool) -> NamingPage:
-    """A page that a recipe has asked for, without the facts it carries and what is sent for it where they name it."""
+def _unasked(page: NamingPage, mention: ErasureTarget, *, forgotten: bool) -> NamingPage:
+    """Return a requested page without carried facts and request data that contain the mention."""
     carried = orjson.dumps(page.carry).decode() if page.carry else ""
     if carried and (forgotten or mention.is_in(carried)):
         page = replace(page, carry=None)
@@ -90,9 +90,8 @@ def _unasked(page: NamingPage, mention: Mention, *, forgotten: bool) -> NamingPa
     return page
 
 
-def record_without(record: NamingRecord, mention: Mention, kinds: Sequence[RecordKind]) -> NamingRecord | None:
-    """A record of another page without what names it; None if nothing does. What makes it this record stays, where
-    that is known."""
+def record_without(record: NamingRecord, mention: ErasureTarget, kinds: Sequence[RecordKind]) -> NamingRecord | None:
+    """Return a record of another page without the mention; None if it has none. Identifying fields stay."""
     fixed = next((kind.key for kind in kinds if kind.name == record.kind), ())
     named = {name for name, value in record.data.items() if isinstance(value, str) and mention.is_in(value)}
     emptied = dict.fromkeys(named.difference(fixed), "")
@@ -106,7 +105,7 @@ _AT_ONCE = 500  # pages of one transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class JobMentions:
     """A job's data about an erased page or domain: its pages, their records, and other rows that name it."""
 
     job: Job
@@ -124,14 +123,16 @@ class Found:
         return bool(self.pages or self.records or self.mentions)
 
 
-async def find_mentions(database: Database, job: Job, kinds: Sequence[RecordKind], mention: Mention) -> Found:
-    """Look only. Links and notes are looked into on the page's own site; other sites' are not unpacked for it.
+async def find_mentions(
+    database: Database, job: Job, kinds: Sequence[RecordKind], mention: ErasureTarget
+) -> JobMentions:
+    """Find all mentions without changing anything. Links and notes are only searched on the page's own site.
 
-    `kinds` are those of the job's recipe. Records of others are looked at too: they may be of another program.
+    `kinds` are those of the job's recipe; records of other kinds are searched too.
     """
     there = await database.read(retention_queries.kinds_of, job.id)
     naming = [one for kind in there for one in await _find_records(database, job.id, kind, mention)]
-    # A page may be read at another address than its own: its records say so.
+    # A page may be read at another URL, which its records contain.
     pages = {one.page_key: None for one in naming if mention.is_in(str(one.data.get("url", "")))}
     others = []
     after = b""
@@ -143,7 +144,7 @@ async def find_mentions(database: Database, job: Job, kinds: Sequence[RecordKind
             elif page_without(page, mention) != page:
                 others.append(page.key)
     cleaned = [record_without(one, mention, kinds) for one in naming if one.page_key not in pages]
-    return Found(
+    return JobMentions(
         job,
         tuple(pages),
         sum(one.page_key in pages for one in naming),
@@ -153,7 +154,7 @@ async def find_mentions(database: Database, job: Job, kinds: Sequence[RecordKind
     )
 
 
-async def _find_records(database: Database, job_id: UUID, kind: str, mention: Mention) -> list[NamingRecord]:
+async def _find_records(database: Database, job_id: UUID, kind: str, mention: ErasureTarget) -> list[NamingRecord]:
     found: list[NamingRecord] = []
     while some := await database.read(
         retention_queries.records_naming, job_id, kind, mention.host, found[-1].key if found else b"", _STEP
@@ -162,14 +163,14 @@ async def _find_records(database: Database, job_id: UUID, kind: str, mention: Me
     return found
 
 
-def _other_rows(tx: Tx, job_id: UUID, mention: Mention) -> int:
+def _other_rows(tx: Tx, job_id: UUID, mention: ErasureTarget) -> int:
     said = retention_queries.texts_naming(tx, job_id, mention.host).values()
     found = [one for one in retention_queries.sites_naming(tx, job_id, mention.host) if site_changes(one, mention)]
     return len(found) + sum(mention.is_in(text) for texts in said for text in texts.values())
 
 
-async def forget_in_job(database: Database, found: Found, mention: Mention) -> None:
-    """Take out what was found, in short transactions. If interrupted, doing it again does the rest."""
+async def forget_in_job(database: Database, found: JobMentions, mention: ErasureTarget) -> None:
+    """Erase the mentions in short transactions. After an interruption, repeat it to erase the rest."""
     job = found.job
     await database.write(_rewrite_sites, job, mention)
     for keys in _batches(found.pages):
@@ -178,7 +179,7 @@ async def forget_in_job(database: Database, found: Found, mention: Mention) -> N
         await database.write(_rewrite_pages, job, mention, keys)
     for records in _batches(found.naming_records):
         await database.write(_rewrite_records, job, records)
-    # Never the address itself: that would be no forgetting.
+    # Without the URL itself, which must not be stored.
     counted = {"page": len(found.pages), "record": found.records, "mention": found.mentions}
     several = (f"{count:,} {thing}{'' if count == 1 else 's'}" for thing, count in counted.items())
     await database.write(_say, job, f"{', '.join(several)} elsewhere")
@@ -188,20 +189,20 @@ def _batches(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
     return (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
 
 
-async def forget_robots(database: Database, mention: Mention) -> int:
-    """robots.txt answers that jobs share, of the sites a domain has; how many there were."""
+async def forget_robots(database: Database, mention: ErasureTarget) -> int:
+    """Delete the shared robots.txt answers of a domain; return their number."""
     return await database.write(_drop_robots, mention) if mention.domain else 0
 
 
 def _stop_if_at_work(tx: Tx, job: Job) -> None:
-    """It may have been resumed since it was looked at."""
+    """Refuse a job that was resumed since the search."""
     now = jobs.get(tx, job.id)
     if now:
         refuse_at_work(now, "nothing can be forgotten in it")
     retention_queries.let_go(tx, job.id)
 
 
-def _rewrite_sites(tx: Tx, job: Job, mention: Mention) -> None:
+def _rewrite_sites(tx: Tx, job: Job, mention: ErasureTarget) -> None:
     """Rewrite the sites first, so that none is walked any further, and then the texts that mention them."""
     named = retention_queries.sites_naming(tx, job.id, mention.host)
     sites.lock(tx, [one.id for one in named])
@@ -220,26 +221,28 @@ def _rewrite_sites(tx: Tx, job: Job, mention: Mention) -> None:
     )
 
 
-def _forget_pages(tx: Tx, job: Job, mention: Mention, keys: Sequence[bytes]) -> None:
-    """Some of its pages, their records, and what is counted of both."""
+def _forget_pages(tx: Tx, job: Job, mention: ErasureTarget, keys: Sequence[bytes]) -> None:
+    """Erase some pages with their records, and update the counters."""
     jobs.hold(tx, job.id)
     pages = _locked(tx, job, keys)
     retention_queries.rewrite_pages(tx, job.id, [page_without(page, mention, forgotten=True) for page in pages])
     retention_queries.drop_tries(tx, job.id, keys)
-    change = Change(records=-retention_queries.delete_records(tx, job.id, retention_queries.kinds_of(tx, job.id), keys))
+    change = CounterChange(
+        records=-retention_queries.delete_records(tx, job.id, retention_queries.kinds_of(tx, job.id), keys)
+    )
     _skip(tx, pages, change)
     counters.take_back(tx, job.id, change)
     counters.take(tx, job.id, CheckpointCause.END if job.state in OVER else CheckpointCause.PAUSE)
 
 
-def _rewrite_pages(tx: Tx, job: Job, mention: Mention, keys: Sequence[bytes]) -> None:
-    """Other pages that name it."""
+def _rewrite_pages(tx: Tx, job: Job, mention: ErasureTarget, keys: Sequence[bytes]) -> None:
+    """Remove the mention from other pages."""
     pages = _locked(tx, job, keys)
     retention_queries.rewrite_pages(tx, job.id, [page_without(page, mention) for page in pages])
 
 
 def _locked(tx: Tx, job: Job, keys: Sequence[bytes]) -> list[NamingPage]:
-    """These pages with their sites and visits held, in the order in which everybody does."""
+    """Return these pages after locking their sites and visits in the common order."""
     sites.lock(tx, sorted({page.site_id for page in retention_queries.pages_at(tx, job.id, keys)}))
     _stop_if_at_work(tx, job)
     pages = retention_queries.pages_at(tx, job.id, keys)
@@ -247,7 +250,7 @@ def _locked(tx: Tx, job: Job, keys: Sequence[bytes]) -> list[NamingPage]:
     return pages
 
 
-def _skip(tx: Tx, pages: Sequence[NamingPage], change: Change) -> None:
+def _skip(tx: Tx, pages: Sequence[NamingPage], change: CounterChange) -> None:
     """Skip the erased pages that were waiting, or had failed and could be retried."""
     waited = [page for page in pages if page.state is PageState.PENDING]
     failed = sum(page.state is PageState.FAILED for page in pages)
@@ -265,32 +268,32 @@ def _rewrite_records(tx: Tx, job: Job, records: Sequence[NamingRecord]) -> None:
 
 def _say(tx: Tx, job: Job, why: str) -> None:
     events.add(tx, job.id, "job.forgot", why, who="user")
-    exports.expire_of_job(tx, job.id)  # they were made of what it said before
+    exports.expire_of_job(tx, job.id)  # they were made before the erasure
 
 
-def _drop_robots(tx: Tx, mention: Mention) -> int:
+def _drop_robots(tx: Tx, mention: ErasureTarget) -> int:
     rung_stats.forget(tx, mention.host)
     named = retention_queries.robots_naming(tx, mention.host)
     return retention_queries.drop_robots(tx, [origin for origin in named if mention.covers(site_of_url(f"{origin}/"))])
 
 
 MAY_HAVE_FOUND = tuple(state for state in JobState if state is not JobState.PENDING)
-"""States of a job that may have something to forget."""
+"""States of jobs that may have data to erase."""
 
 
-def page_named(url: str) -> Mention:
+def page_named(url: str) -> ErasureTarget:
     urls = spellings_of(url)
     host = read_domain(clean(url))
-    if isinstance(host, Refusal) or not urls:
-        why = f": it {host.why}" if isinstance(host, Refusal) else ""
+    if isinstance(host, BadEntry) or not urls:
+        why = f": it {host.why}" if isinstance(host, BadEntry) else ""
         raise UserError(
             "forget.url", f"{url!r} is no web address{why}.", hint="Give one like https://shop.example/about."
         )
     return of_page(urls)
 
 
-def domain_named(text: str) -> Mention:
+def domain_named(text: str) -> ErasureTarget:
     domain = read_domain(clean(text))
-    if isinstance(domain, Refusal):
+    if isinstance(domain, BadEntry):
         raise UserError("forget.domain", f"{text!r} is no domain: it {domain.why}.", hint="Give one like shop.example.")
     return of_domain(site_of(domain.host))

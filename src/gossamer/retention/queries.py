@@ -13,8 +13,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Table, Text, bindparam, cast, delete, exists, func, select, tuple_, update
 
 from gossamer.db import tables as t
-from gossamer.db.tables import deliveries
-from gossamer.db.tables_money import budgets, charges, estimates
+from gossamer.db.tables import budgets, charges, deliveries, estimates
 from gossamer.db.transactions import Tx
 from gossamer.model.states import JobState, PageState, VisitState
 from gossamer.model.webhook import DeliveryState
@@ -59,7 +58,7 @@ _IS_COMPARED_WITH = exists().where(
     _others.c.id == t.conclusions.c.job_id,
     _others.c.state.in_(_UNFINISHED),
 )
-"""Whether a job that is not over yet is compared with this one."""
+"""Condition that an unfinished job is compared with this one."""
 
 
 def kept_job(tx: Tx, job_id: UUID) -> KeptJob | None:
@@ -107,7 +106,7 @@ def hide(tx: Tx, job: KeptJob, at: datetime, why: str) -> bool:
 
 
 def show(tx: Tx, job: KeptJob) -> bool:
-    """Show its results again: it was resumed, or the operator keeps results for longer now."""
+    """Show hidden results again, after a resume or a change of the retention period."""
     hidden = (t.jobs.c.id == job.id) & (t.jobs.c.state != JobState.ARCHIVED) & t.jobs.c.hidden_at.is_not(None)
     if not tx.run(update(t.jobs).where(hidden).values(hidden_at=None)).rowcount:
         return False
@@ -146,9 +145,9 @@ def let_go(tx: Tx, job_id: UUID) -> None:
 
 
 def purge_step(tx: Tx, job_id: UUID, most: int, *, whole: bool = False) -> int:
-    """Delete up to `most` rows of an archived job; how many. After the last one it is only what `job list` shows.
+    """Delete up to `most` rows of an archived job; return their number. The row of the job itself is kept.
 
-    With `whole` that goes too, at last; what was paid stays in the books, and requests in the usage of their account.
+    With `whole` it is deleted at last; the expenses and the usage of the account stay.
     """
     if jobs.states(tx, [job_id]).get(job_id) is not JobState.ARCHIVED:
         return 0
@@ -176,14 +175,14 @@ def purge_step(tx: Tx, job_id: UUID, most: int, *, whole: bool = False) -> int:
 
 
 def deleted_at(tx: Tx, job_id: UUID) -> datetime | None:
-    """When a job was archived."""
+    """Return the time at which a job was archived."""
     query = select(t.events.c.at).where(t.events.c.job_id == job_id, t.events.c.kind == "job.archived")
     at: datetime | None = tx.run(query.limit(1)).scalar()
     return at
 
 
 def _erase(tx: Tx, job_id: UUID) -> int:
-    """Delete the job itself; how many rows. It waits for its files: they are found by their rows."""
+    """Delete the job itself; return the number of rows. It waits until its files are deleted, which need their rows."""
     if tx.run(select(t.exports.c.id).where(t.exports.c.job_id == job_id).limit(1)).first():
         return 0
     for table in (t.counters, t.alerts, estimates, budgets):
@@ -194,13 +193,13 @@ def _erase(tx: Tx, job_id: UUID) -> int:
 def _delete(tx: Tx, table: Table, job_id: UUID, most: int, *, whole: bool) -> int:
     wanted = table.c.job_id == job_id
     if table is t.events and not whole:
-        wanted &= table.c.site_id.is_not(None) | table.c.visit_id.is_not(None)  # what happened to the job itself stays
+        wanted &= table.c.site_id.is_not(None) | table.c.visit_id.is_not(None)  # events of the job itself stay
     if table is t.exports:
-        wanted &= table.c.blob_key.is_(None)  # the others go with their files
+        wanted &= table.c.blob_key.is_(None)  # the others are deleted with their files
     if table is deliveries:
-        wanted &= table.c.state != DeliveryState.PENDING  # what is still to be told goes from the log later
+        wanted &= table.c.state != DeliveryState.PENDING  # waiting messages stay
     if table is t.sites and not whole:
-        wanted &= ~table.c.listed | table.c.step.is_not(None)  # what a person listed stays
+        wanted &= ~table.c.listed | table.c.step.is_not(None)  # listed sites stay
     key = list(table.primary_key)
     some = select(*key).where(wanted).limit(most)
     return tx.run(delete(table).where(table.c.job_id == job_id, tuple_(*key).in_(some))).rowcount
@@ -223,7 +222,7 @@ _UNTIL = b"\xff" * 16
 
 @dataclass(frozen=True, slots=True)
 class NamingPage:
-    """A page with everything of it that may name an address."""
+    """A page with all columns that may contain a URL."""
 
     key: bytes
     site_id: UUID
@@ -267,7 +266,7 @@ _PAGES = select(t.pages, t.sites.c.host).join(t.sites, t.sites.c.id == t.pages.c
 def pages_naming(tx: Tx, job_id: UUID, text: str, after: bytes, limit: int) -> list[NamingPage]:
     """Return pages of a job that contain the text, ordered by key, up to `limit` per call."""
     named = _any(t.pages, ("url", "found_on", "detail"), text)
-    # What a page that was asked for carries, and what is sent for it, is looked through by whoever reads it.
+    # Requested pages are always returned: the caller searches their carried facts and request data.
     named |= t.pages.c.request.is_not(None)
     query = _PAGES.where(t.pages.c.job_id == job_id, t.pages.c.key > after, named)
     return [_page(row) for row in tx.run(query.order_by(t.pages.c.key).limit(limit))]
@@ -297,7 +296,7 @@ def _page(row: Any) -> NamingPage:
 
 
 def kinds_of(tx: Tx, job_id: UUID) -> list[str]:
-    """The kinds of records a job really has, by a step from each to the next: there may be a million of one."""
+    """Return the kinds of records that a job has, by index steps, since there may be a million records."""
     found: list[str] = []
     while True:
         more = (t.records.c.job_id == job_id) & (t.records.c.kind > (found[-1] if found else ""))
@@ -316,7 +315,7 @@ def records_naming(tx: Tx, job_id: UUID, kind: str, text: str, after: bytes, lim
 
 
 def sites_naming(tx: Tx, job_id: UUID, text: str) -> list[NamingSite]:
-    """Sites whose name, origin or fate has the text in it."""
+    """Return sites with the text in their host, origin or detail."""
     query = select(t.sites).where(t.sites.c.job_id == job_id, _any(t.sites, ("host", "given", "detail"), text))
     return [
         NamingSite(
@@ -359,7 +358,7 @@ def drop_tries(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> None:
 
 
 def delete_records(tx: Tx, job_id: UUID, kinds: Sequence[str], page_keys: Sequence[bytes]) -> int:
-    """All that these pages yielded; how many there were. Records lie in the order of their pages' sites."""
+    """Delete all records of these pages; return their number. Records are ordered by site."""
     gone = 0
     for kind in kinds:
         near = (t.records.c.key >= min(page_keys)[:4]) & (t.records.c.key <= max(page_keys)[:4] + _UNTIL)
@@ -392,7 +391,7 @@ def rename_visits(tx: Tx, site_id: UUID, domain: str) -> None:
     tx.run(update(t.visits).where(t.visits.c.site_id == site_id).values(domain=domain))
 
 
-# Whoever looks at an alert, or at a job that stopped, is told at least that something was said.
+# Replacement in alerts and job reasons, which must not be empty.
 _TAKEN_OUT = "What was said here was forgotten."
 _TEXTS = (
     (t.visits, "last_error", ""),
@@ -427,7 +426,7 @@ def _job_of(table: Table) -> ColumnElement[UUID]:
 
 
 def drop_robots(tx: Tx, origins: Sequence[str]) -> int:
-    """Answers kept for other jobs; how many there were."""
+    """Delete shared robots.txt answers; return their number."""
     return tx.run(delete(t.robots).where(t.robots.c.origin.in_(origins))).rowcount
 
 

@@ -1,29 +1,79 @@
-"""Hide results that were kept long enough, and delete them: after a grace time, or at once on request."""
+"""Retention: hide and delete the results of jobs and exported files when their time is over, or on request.
+
+Results are hidden first and deleted after a grace time. Files that wait on the disk are moved to object storage.
+"""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from gossamer.db import partitions
+from gossamer.blobs.export_store import ExportStore
+from gossamer.blobs.page_files import PageFiles
+from gossamer.blobs.seam import BlobsAway, NoSuchBlob
+from gossamer.db import postgres
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.logging import get_logger
+from gossamer.model.export import KEPT
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
+from gossamer.recipes.base import Keep, Recipe
+from gossamer.recipes.registry import RECIPES
 from gossamer.retention import queries
-from gossamer.retention.classes import Terms
 from gossamer.retention.queries import KeptJob
-from gossamer.store import events, jobs
+from gossamer.store import events, exports, jobs
 
-AT_ONCE = 1_000  # rows of one transaction, so that a crawl never waits for long
+_USUAL = Keep()
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Retention periods: from the end of a job to hiding its results, and from there to their deletion.
+
+    An unknown recipe, of another data folder or a later version, has the default period.
+    """
+
+    usual: timedelta = timedelta(days=90)
+    grace: timedelta = timedelta(days=7)
+    recipes: Mapping[str, Recipe] = field(default_factory=lambda: RECIPES)
+
+    def hides_at(self, recipe: str, since: datetime) -> datetime:
+        return since + self._time(self._keep(recipe))
+
+    def goes_whole(self, recipe: str) -> bool:
+        """Return True if the job itself is deleted together with its results, as soon as they are due."""
+        return self._keep(recipe).whole_job
+
+    def grace_of(self, recipe: str) -> timedelta:
+        return timedelta() if self.goes_whole(recipe) else self.grace
+
+    @property
+    def wholly(self) -> list[str]:
+        """The recipes whose jobs are deleted together with their results."""
+        return [name for name in self.recipes if self.goes_whole(name)]
+
+    @property
+    def shortest(self) -> timedelta:
+        """The shortest period of all recipes: no younger job can be due."""
+        return min(self.usual, *(self._time(recipe.keep) for recipe in self.recipes.values()))
+
+    def _keep(self, recipe: str) -> Keep:
+        known = self.recipes.get(recipe)
+        return known.keep if known else _USUAL
+
+    def _time(self, keep: Keep) -> timedelta:
+        return self.usual if keep.days is None else timedelta(days=keep.days)
+
+
+AT_ONCE = 1_000  # rows per transaction, so that a crawl never waits long
 PER_PASS = 20_000
-_EVERY, _SOON = 300.0, 5.0  # seconds between passes; what is left of a large job goes soon, but not all at once
+_EVERY, _SOON = 300.0, 5.0  # seconds between passes; shorter while rows of a large job are left
 
 log = get_logger(__name__)
 
@@ -35,11 +85,11 @@ class NextStep(StrEnum):
     HIDE = "hide"
     SHOW = "show"
     DELETE = "delete"
-    GO_ON = "go on"  # deleting it was begun
+    GO_ON = "go on"  # continue an unfinished deletion
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class PlannedStep:
     """Next step for a job's results, and its dates."""
 
     job: KeptJob
@@ -60,10 +110,10 @@ class RetentionReport:
     is_over: bool = True  # False: there are rows left to delete
 
 
-def look_ahead(job: KeptJob, terms: Terms, now: datetime) -> Outlook:
+def look_ahead(job: KeptJob, terms: Terms, now: datetime) -> PlannedStep:
     hides_at = terms.hides_at(job.recipe, job.since)
     deletes_at = max(hides_at, job.hidden_at or hides_at) + terms.grace_of(job.recipe)
-    return Outlook(job, _next_step(job, terms, hides_at, now), hides_at, deletes_at)
+    return PlannedStep(job, _next_step(job, terms, hides_at, now), hides_at, deletes_at)
 
 
 def _next_step(job: KeptJob, terms: Terms, hides_at: datetime, now: datetime) -> NextStep:
@@ -72,7 +122,7 @@ def _next_step(job: KeptJob, terms: Terms, hides_at: datetime, now: datetime) ->
         return NextStep.GO_ON if job.hidden_at or whole else NextStep.KEEP
     resting = job.state in (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.PAUSED)
     if not resting or hides_at > now:
-        # Hidden all the same: it was resumed since, or results are kept for longer now.
+        # If it is hidden, it was resumed since, or the retention period is longer now.
         return NextStep.SHOW if job.hidden_at else NextStep.KEEP
     if job.hidden_at is None:
         return NextStep.HIDE
@@ -80,9 +130,9 @@ def _next_step(job: KeptJob, terms: Terms, hides_at: datetime, now: datetime) ->
 
 
 async def delete_rows(database: Database, job_id: UUID, most: int, *, whole: bool = False) -> tuple[int, bool]:
-    """Delete up to `most` rows of an archived job in short transactions; how many, and whether that was all.
+    """Delete up to `most` rows of an archived job in short transactions; return their number, and True if none is left.
 
-    `whole`: nothing is left of it, not even that there was such a job.
+    `whole`: the job itself is deleted too.
     """
     gone = 0
     while gone < most:
@@ -110,14 +160,14 @@ class Retainer:
                 report = await self.pass_once(now())
             pause = _EVERY if report.is_over else _SOON
 
-    async def outlook(self, now: datetime) -> list[Outlook]:
+    async def outlook(self, now: datetime) -> list[PlannedStep]:
         """Return all jobs that have ended or are paused, the next to change first. Changes nothing."""
         found = await self._database.read(queries.kept_jobs)
         ahead = [look_ahead(job, self._terms, now) for job in found]
         return sorted(ahead, key=lambda one: (one.step is NextStep.KEEP, one.hides_at, one.job.id))
 
     async def pass_once(self, now: datetime) -> RetentionReport:
-        """Hide, show and delete what is due, with at most so many rows deleted."""
+        """Hide, show and delete due results, up to the row limit of a pass."""
         report = RetentionReport()
         oldest = now - self._terms.shortest
         for job in await self._database.read(queries.kept_jobs, created_before=oldest, archived_too=self._terms.wholly):
@@ -146,12 +196,12 @@ class Retainer:
     async def _drop_months(self) -> tuple[str, ...]:
         """Drop the partitions of months whose jobs are all deleted. If long reads block one, a later pass drops it."""
         dropped: list[str] = []
-        while name := await self._database.write(partitions.drop_next):
+        while name := await self._database.write(postgres.drop_next_partition):
             dropped.append(name)
         return tuple(dropped)
 
     async def _delete(self, job: KeptJob, report: RetentionReport, now: datetime) -> RetentionReport:
-        # One that was deleted by hand before its time keeps until then that it was run.
+        # The row of a job that was deleted manually is kept until its period is over.
         whole = self._terms.goes_whole(job.recipe) and self._terms.hides_at(job.recipe, job.since) <= now
         rows, is_over = await delete_rows(self._database, job.id, self._per_pass - report.rows, whole=whole)
         deleted = (*report.deleted, job.id) if is_over and (rows or not whole) else report.deleted
@@ -164,7 +214,7 @@ def _hide(tx: Tx, job: KeptJob, now: datetime, terms: Terms) -> bool:
 
 
 def _archive(tx: Tx, job_id: UUID, now: datetime, terms: Terms) -> bool:
-    # Looked at again: it may have been resumed since.
+    # Checked again, because it may have been resumed since.
     job = queries.kept_job(tx, job_id)
     if job is None or look_ahead(job, terms, now).step is not NextStep.DELETE:
         return False
@@ -183,10 +233,10 @@ def refuse_at_work(job: Job, what: str) -> None:
 
 
 async def delete_job(database: Database, job: Job) -> int:
-    """Delete everything a job has found; how many rows. What it was asked, and how it ended, is kept."""
+    """Delete all results of a job; return the number of rows. The job with its request and outcome is kept."""
     refuse_at_work(job, "it cannot be deleted")
     if job.state is not JobState.ARCHIVED and not await database.write(_begin, job):
-        # It was resumed in this very moment.
+        # It was resumed meanwhile.
         now = await database.read(jobs.get, job.id)
         refuse_at_work(now or job, "it cannot be deleted")
     rows, is_over = 0, False
@@ -201,3 +251,91 @@ def _begin(tx: Tx, job: Job) -> bool:
         return False
     events.add(tx, job.id, "job.deleted", who="user")
     return True
+
+
+_FILES_EVERY = 60.0  # seconds between passes
+_WAITED_FOR = 10.0  # maximum seconds that a caller waits
+_UNFINISHED = timedelta(hours=6)
+# Files on the disk are deleted at this age, even without a row.
+_FORGOTTEN = KEPT + timedelta(days=1)
+
+
+class FileSweeper:
+    """Deletes expired files; called regularly by the worker. A pass continues where the last one stopped."""
+
+    def __init__(self, database: Database, export_store: ExportStore, pages: PageFiles | None = None) -> None:
+        self._database = database
+        self._export_store = export_store
+        self._pages = pages
+
+    async def run(self, turn: Callable[[], AbstractAsyncContextManager[None]]) -> None:
+        """Sweep for ever, as a separate task: a storage that does not respond delays only this one."""
+        while True:
+            async with turn():
+                await self.sweep()
+            await asyncio.sleep(_FILES_EVERY)
+
+    async def remove_now(self) -> int:
+        """Remove expired files while a caller waits; return the number of files left for later."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_WAITED_FOR):
+                await self._remove()
+        await self._tidy()
+        return await self._database.read(exports.count_expired)
+
+    async def sweep(self) -> int:
+        """Remove expired files and move waiting ones to object storage; return the number of files."""
+        done = 0
+        done += await self._remove()
+        done += await self._bring_away()
+        done += await self._sweep_pages()
+        return done + await self._tidy()
+
+    async def _sweep_pages(self) -> int:
+        try:
+            return await self._pages.sweep() if self._pages else 0
+        except BlobsAway as error:
+            log.warning("storage.away", key="pages", why=str(error))
+            return 0
+
+    async def _tidy(self) -> int:
+        local = self._export_store.local
+        return await local.remove_unfinished(_UNFINISHED) + await local.remove_old(_FORGOTTEN)
+
+    async def _remove(self) -> int:
+        due = await self._database.read(
+            exports.expired, self._export_store.home, remote=self._export_store.remote is not None
+        )
+        removed = 0
+        for export in due:
+            try:
+                await self._export_store.delete(export)
+            except BlobsAway as error:
+                log.warning("storage.away", export=export.id.hex, why=str(error))
+                continue
+            await self._database.write(exports.forget_file, export)
+            log.info("export.removed", export=export.id.hex, name=export.name)
+            removed += 1
+        return removed
+
+    async def _bring_away(self) -> int:
+        if self._export_store.remote is None:
+            return 0
+        waiting = await self._database.read(exports.spooled, self._export_store.home)
+        moved = 0
+        for export in waiting:
+            assert export.blob_key  # noqa: S101 - asked for
+            try:
+                await self._export_store.send(export.blob_key)
+                if await self._database.write(exports.moved, export):
+                    moved += 1
+                    log.info("export.moved", export=export.id.hex, name=export.name)
+                    await self._export_store.drop(export.blob_key)
+                else:
+                    # Its job was deleted during the transfer, so the copy in object storage is removed.
+                    await self._export_store.delete(export)
+            except NoSuchBlob:
+                await self._database.write(exports.forget_file, export)
+            except BlobsAway as error:
+                log.warning("storage.away", export=export.id.hex, why=str(error))
+        return moved

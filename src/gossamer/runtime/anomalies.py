@@ -13,12 +13,11 @@ from uuid import UUID
 from gossamer.clock import Clock
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.model.alert import SYSTEM, AlertKind
+from gossamer.model.alert import ALERTS, SYSTEM, AlertKind, slow_job_sentence
 from gossamer.model.ids import short
-from gossamer.model.messages import ALERTS, slow_job_sentence
 from gossamer.model.states import JobState
 from gossamer.store import alerts, events, jobs, pace
-from gossamer.store.pace import Depths, Pace, Rest
+from gossamer.store.pace import Depths, Pace, RemainingWork
 
 QUEUE_LIMIT = 50_000  # ready visits
 
@@ -105,7 +104,7 @@ def _grown(before: Depths, now: Depths) -> int:
     return sum(count - before.open[job] for job, count in now.open.items() if job in before.open)
 
 
-def slower(found: Pace, rest: Rest) -> tuple[int, int, str] | None:
+def slower(found: Pace, rest: RemainingWork) -> tuple[int, int, str] | None:
     """Return a job's work per hour, before and now, if that has dropped by more than half.
 
     Not in its last 5 %, and not while all remaining sites are being crawled at their own spacing, or

@@ -17,13 +17,12 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.fetch.outage import Outage
 from gossamer.logging import get_logger
-from gossamer.model.alert import AlertKind
+from gossamer.model.alert import PAUSES, AlertKind
 from gossamer.model.ids import short
-from gossamer.model.messages import PAUSES
 from gossamer.model.money import shown
 from gossamer.model.states import JobState
 from gossamer.settle.settler import Settler
-from gossamer.store import budgets, jobs, lanes
+from gossamer.store import budgets, jobs, visits
 from gossamer.store.jobs import pause_automatically
 
 _MEGABYTE = 1_000_000
@@ -122,12 +121,12 @@ class LaneGuard:
         if self._clock.monotonic() - self._looked < self._patience.total_seconds() / 10:
             return
         self._looked = self._clock.monotonic()
-        if await self._database.read(lanes.deserted, self._patience):
+        if await self._database.read(visits.deserted, self._patience):
             await self._database.write(_pause_deserted, self._patience)
 
 
 def _pause_deserted(tx: Tx, patience: timedelta) -> None:
-    for job_id, lane in lanes.deserted(tx, patience):
+    for job_id, lane in visits.deserted(tx, patience):
         minutes = patience // timedelta(minutes=1)
         why = PAUSES[AlertKind.LANE].format(lane=lane, minutes=minutes, job=short(job_id))
         pause_automatically(tx, job_id, AlertKind.LANE, why)
@@ -147,7 +146,7 @@ class BackpressureGuard:
     async def look(self, working: Set[UUID]) -> set[UUID]:
         """Once a second. The jobs it has paused, whose walks are to end."""
         # A database that is away is another matter: it is waited for, and what waits is written when it is back.
-        lag = min(self._settler.lag(), self._database.patience.reachable_for())
+        lag = min(self._settler.lag(), self._database.retries.reachable_for())
         if lag <= self._patience:
             return set()
         log.error("settle.too_slow", seconds=round(lag))

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from gossamer.db.database import Database
 from gossamer.errors import StorageAway
-from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
+from gossamer.model.worker import DESK_RULES, DeskKind, DeskRule
 from gossamer.store import slots
 from gossamer.store.queue import background_slot
 

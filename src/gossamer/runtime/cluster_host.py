@@ -43,7 +43,7 @@ class ClusterHost:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`, or until something fails that another start might mend."""
-        self._database.patience.lasts = ENDLESS
+        self._database.retries.limit = ENDLESS
         self._process_pool.start()
         stopped = asyncio.create_task(stop.wait())
         keeping = asyncio.create_task(self._keeper.run())
@@ -52,7 +52,7 @@ class ClusterHost:
             done, _ = await asyncio.wait([stopped, keeping, services], return_when=asyncio.FIRST_COMPLETED)
         finally:
             await _cancel([stopped, services])
-            self._database.patience.lasts = timedelta()  # somebody waits for us to end
+            self._database.retries.limit = timedelta()  # somebody waits for us to end
             # Whoever gives out work goes on until our own processes have handed theirs back.
             await self._process_pool.stop()
             await _cancel([keeping])

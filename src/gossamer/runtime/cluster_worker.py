@@ -60,7 +60,7 @@ class ClusterWorker(Shard):
 
     async def _end_walks(self) -> None:
         # First of all: what is given out now is for others. Of one that dies its instance removes the row.
-        if not self._deps.database.patience.is_away:
+        if not self._deps.database.retries.is_away:
             await self._deps.database.write(workers.leave, self._row.id)
         await super()._end_walks()
 

@@ -12,8 +12,8 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway
 from gossamer.logging import get_logger
-from gossamer.model.desk import DeskKind
 from gossamer.model.ids import short
+from gossamer.model.worker import DeskKind
 from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.runtime.job_completion import fail_conclusion
 from gossamer.runtime.process_pool import NO_DATABASE, sink

@@ -18,9 +18,9 @@ from gossamer.errors import StorageAway
 from gossamer.exports.orders import automatic_files
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
-from gossamer.model.asked import asked_page, rung_named
 from gossamer.model.ids import short
 from gossamer.model.job import Job
+from gossamer.model.page import asked_page, rung_named
 from gossamer.model.recipe import FIRST, Bound, Concluded, JobRows, Key, PageFacts, StoredRecord
 from gossamer.model.record import Follow
 from gossamer.model.states import JobState, Phase

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from gossamer.db.transactions import Tx
 from gossamer.store import jobs, queue, visits
-from gossamer.store.visits import MOST_PER_DOMAIN, Waiting
+from gossamer.store.visits import MOST_PER_DOMAIN, ReadyVisit
 
 # Looked at beyond the free slots, since some will be passed over.
 SPARE = 50
@@ -71,7 +71,7 @@ class _Turns:
 
 
 def deal(
-    ready: Mapping[UUID, Sequence[Waiting]],
+    ready: Mapping[UUID, Sequence[ReadyVisit]],
     busy: Mapping[str, int],
     slots: int,
     *,
@@ -81,7 +81,7 @@ def deal(
     suspects: int = 0,
     most_suspects: int = 1,
     per_job: int | None = None,
-) -> list[Waiting]:
+) -> list[ReadyVisit]:
     """Always to the account that has least, and there to the job that has least for its weight, until all are dealt.
 
     The last `kept` slots are only for jobs that have none. A domain never has more than `per_domain` visits at a time,
@@ -91,7 +91,7 @@ def deal(
     taken_of = Counter(busy)
     turns = _Turns(ready, shares or {})
     queues = {job: deque(waiting) for job, waiting in ready.items()}
-    dealt: list[Waiting] = []
+    dealt: list[ReadyVisit] = []
     while len(dealt) < slots and (job := turns.next()):
         if turns.counts[job] and len(dealt) >= slots - kept:
             continue

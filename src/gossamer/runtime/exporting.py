@@ -24,11 +24,11 @@ from gossamer.exports.formats import FORMATS
 from gossamer.exports.make import USUAL, Order, expected, make_file
 from gossamer.exports.orders import order_of, table_named
 from gossamer.logging import get_logger
-from gossamer.model.desk import DeskKind
 from gossamer.model.export import RESULT, Export, ExportRequest, ExportState
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
+from gossamer.model.worker import DeskKind
 from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.store import exports, jobs
 from gossamer.store.exports import MadeFile
@@ -141,7 +141,7 @@ class Exporter:
                 log.info("export.stopped", export=export.id.hex, name=export.name)
                 await self._remove(export)
         except asyncio.CancelledError:
-            self._database.patience.lasts = timedelta()  # somebody waits for us to end
+            self._database.retries.limit = timedelta()  # somebody waits for us to end
             await asyncio.shield(self._export_store.drop(_key(export)))  # what may lie elsewhere is for the next one
             with suppress(StorageAway):  # then it is taken back from us
                 await asyncio.shield(self._database.write(exports.give_back, export))

@@ -17,8 +17,7 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.dispatch import Dispatcher, Nudge
 from gossamer.logging import get_logger
-from gossamer.model.alert import AlertKind
-from gossamer.model.messages import ALERTS
+from gossamer.model.alert import ALERTS, AlertKind
 from gossamer.model.rungs import HOME_LANE
 from gossamer.model.worker import SILENT_AFTER
 from gossamer.runtime.deal import SPARE, Share, deal

@@ -11,13 +11,12 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway
 from gossamer.exports.orders import automatic_files
 from gossamer.logging import get_logger
-from gossamer.model.alert import AlertKind
-from gossamer.model.desk import DeskKind
+from gossamer.model.alert import ALERTS, FAILURES, AlertKind
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.model.messages import ALERTS, FAILURES
 from gossamer.model.recipe import Comparison
 from gossamer.model.states import JobState
+from gossamer.model.worker import DeskKind
 from gossamer.recipes.base import Recipe
 from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.store import alerts, conclusions, exports, jobs, usage
@@ -115,7 +114,7 @@ def close_at_once(
     If anything prevents that, the transaction continues without it, and the job is closed like any other.
     """
     try:
-        with tx.aside():
+        with tx.savepoint():
             whose = jobs.may_close_now(tx, job_id)
             if whose and not recipes[whose.recipe].concludes:
                 why = "" if audit_store.is_whole(tx, job_id) else _said(audit_now(tx, job_id, recipes))

@@ -12,9 +12,8 @@ from gossamer.clock import Clock
 from gossamer.crawl.own_network import OwnNetwork
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.model.alert import Alert, AlertKind
+from gossamer.model.alert import ALERTS, NO_NETWORK, Alert, AlertKind, no_network_sentence
 from gossamer.model.ids import new_id
-from gossamer.model.messages import ALERTS, NO_NETWORK, no_network_sentence
 from gossamer.model.states import JobState
 from gossamer.runtime.alerts import Post
 from gossamer.store import alerts, events, exports, jobs
@@ -81,9 +80,9 @@ class DatabaseWatch:
             await asyncio.sleep(1)
 
     async def look(self) -> None:
-        away, now = self._database.patience.away_for(), self._clock.monotonic()
+        away, now = self._database.retries.away_for(), self._clock.monotonic()
         if away >= _NO_BLINK and not self._told:
-            self._told = ALERTS[AlertKind.DATABASE].format(host=self._host, why=self._database.patience.why)
+            self._told = ALERTS[AlertKind.DATABASE].format(host=self._host, why=self._database.retries.why)
             self._began = now - away
             since = self._clock.now() - timedelta(seconds=away)
             await self._post.tell_at_once(Alert(new_id(since), AlertKind.DATABASE, self._host, self._told, since))

@@ -18,8 +18,7 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError
 from gossamer.logging import get_logger
-from gossamer.model.alert import AlertKind
-from gossamer.model.messages import ALERTS
+from gossamer.model.alert import ALERTS, AlertKind
 from gossamer.runtime.home_lock import HomeLock
 from gossamer.store import alerts, reclaim, workers
 

@@ -105,7 +105,7 @@ class Runner:
 
     async def start(self) -> bool:
         """Start to work, unless another data folder works on this database: two could not space their requests."""
-        self._database.patience.lasts = self._rules.patience
+        self._database.retries.limit = self._rules.patience
         if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
             return False
         # Once more, now that nobody upgrades it any longer: we may have opened it just before.
@@ -138,11 +138,11 @@ class Runner:
     async def stop(self, *, now: bool = False) -> None:
         """Let the children settle and hand back, or kill them; their visits are ready again either way."""
         await self._process_pool.stop(now=now)
-        gave_up = self._database.patience.gave_up
+        gave_up = self._database.retries.gave_up
         if gave_up:
             # Whoever noticed it first, the door or we ourselves: what is left to say is kept here.
             shutdown_note.note(self._folder, gave_up, self._rules.patience, self._clock.now())
-        self._database.patience.lasts = timedelta()  # somebody waits for us to end
+        self._database.retries.limit = timedelta()  # somebody waits for us to end
         try:
             await self._database.write(_void, self._home)
             await self._database.write(workers.leave_home, self._home)

@@ -20,11 +20,9 @@ from gossamer.db import health
 from gossamer.db.database import Database, PostgresDatabase
 from gossamer.db.transactions import Tx
 from gossamer.logging import get_logger
-from gossamer.model.alert import AlertKind
-from gossamer.model.desk import DeskKind
-from gossamer.model.messages import ALERTS
-from gossamer.retention.files import FileSweeper
-from gossamer.retention.service import Retainer
+from gossamer.model.alert import ALERTS, AlertKind
+from gossamer.model.worker import DeskKind
+from gossamer.retention.service import FileSweeper, Retainer
 from gossamer.runtime.alerts import Post
 from gossamer.runtime.anomalies import AnomalyGuard
 from gossamer.runtime.auto_pause import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard

@@ -16,9 +16,8 @@ from gossamer.db.database import Database
 from gossamer.db.health import working_home
 from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway, StorageFull
-from gossamer.model.alert import AlertKind
+from gossamer.model.alert import FAILURES, PAUSES, AlertKind
 from gossamer.model.ids import short
-from gossamer.model.messages import FAILURES, PAUSES
 from gossamer.model.states import JobState
 from gossamer.runtime.home_lock import home_name
 from gossamer.store import counters, jobs, reclaim

@@ -292,7 +292,7 @@ class Shard:
         if self._number:
             await asyncio.Event().wait()
         database = self._deps.reopen_database()
-        database.patience.lasts = self._deps.database.patience.lasts
+        database.retries.limit = self._deps.database.retries.limit
         desk = BackgroundSlots(database, self._worker, self._deps.desk_rules)
         closer = Closer(database, self._deps.recipes, self._deps.files_of, desk)
         try:

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import NoDecode
 
-from gossamer.model.desk import DeskKind
 from gossamer.model.rungs import PAID_BY_TRAFFIC, RUNGS
+from gossamer.model.worker import DeskKind
 
 T = TypeVar("T")
 

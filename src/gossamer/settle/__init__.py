@@ -1,1 +1,1 @@
-"""From what happened to rows: a batch of steps of many visits becomes one transaction."""
+"""From outcomes to rows: a batch of steps of many visits is written in one transaction."""

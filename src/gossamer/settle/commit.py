@@ -1,4 +1,4 @@
-"""Commit a batch of outcomes, the only place where they become rows.
+"""Commit a batch of steps of many visits, the only place where outcomes become rows.
 
 Locks are taken in one order: sites, visits, pages, records, counters, budgets.
 """
@@ -10,15 +10,17 @@ from typing import TypeAlias
 from uuid import UUID
 
 from gossamer.db.transactions import Tx
+from gossamer.model.money import Charge
+from gossamer.model.page import Page, Visit
+from gossamer.model.rungs import Experience
 from gossamer.model.states import PAGE_MOVES, PageState, SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.settle.batch import VisitWork, experiences, gather
-from gossamer.settle.step import Finished, HandBack, Rested, Step
+from gossamer.model.url import site_of_url, url_key
+from gossamer.settle.step import Finished, HandBack, HandOver, Packable, PageStep, Rested, Step
 from gossamer.store import (
     charges,
     counters,
     events,
-    lanes,
     openings,
     pages,
     reclaim,
@@ -28,27 +30,144 @@ from gossamer.store import (
     sites,
     visits,
 )
-from gossamer.store.counters import OF_PAGE, OF_SITE, Change
+from gossamer.store.counters import OF_PAGE, OF_SITE, CounterChange
 from gossamer.store.events import Event
-from gossamer.store.lanes import Place
-from gossamer.store.openings import Met, Opening
-from gossamer.store.sites import Closing, SiteRow
+from gossamer.store.openings import OpenedSites, Opening
+from gossamer.store.pages import Settled
+from gossamer.store.records import NewRecord, place
+from gossamer.store.robots import RobotsAnswer
+from gossamer.store.sites import SiteChange, SiteEnding, SiteRow
 from gossamer.store.visit_transitions import Ending, end
-from gossamer.store.visits import VisitChange
+from gossamer.store.visits import Place, VisitChange
+
+
+@dataclass(slots=True)
+class VisitWork:
+    """All steps of one visit in a batch; later steps override earlier ones."""
+
+    visit: Visit
+    chosen: dict[bytes, Page] = field(default_factory=dict)
+    pages: dict[bytes, PageStep] = field(default_factory=dict)
+    openings: list[Opening] = field(default_factory=list)
+    notes: Packable | None = None
+    answers: list[RobotsAnswer] = field(default_factory=list)
+    site: SiteChange = field(default_factory=SiteChange)
+    change: VisitChange = field(default_factory=VisitChange)
+    ending: HandBack | Finished | Rested | None = None
+    charges: list[Charge] = field(default_factory=list)
+    lessons: dict[str, list[bool]] = field(default_factory=dict)  # by rung
+    lanes: dict[bytes, str] = field(default_factory=dict)  # of the pages that go to another one
+    requests: int = 0
+    failed: int = 0  # of those requests
+
+    def add(self, step: Step) -> None:
+        if step.chosen:
+            self.chosen.update((page.key, page) for page in step.chosen)
+        if step.lane and step.lane != self.visit.lane:
+            self._send(step)
+        if step.handed or step.opened:
+            self.openings += [*map(as_opening, step.handed), *step.opened]
+        self.charges.extend(step.charges)
+        self.change.walked += step.walked
+        self.ending = step.ending or self.ending
+        if step.failed is not None:
+            self.requests += 1
+            self.failed += step.failed
+        if step.page:
+            self.pages[step.page.page.key] = step.page
+            # Only a completed page proves that this visit does not crash its worker.
+            self.change.lived |= step.page.state is not PageState.PENDING
+            self.site.attempted = True
+            if step.lesson is not None:
+                self.lessons.setdefault(step.page.page.attempts[-1].rung, []).append(step.lesson)
+        if step.facts:
+            self.notes = step.facts.notes or self.notes
+            self.answers.extend(step.facts.answers)
+            for name in ("robots", "not_before", "size", "size_source", "errands"):
+                value = getattr(step.facts, name)
+                if value is not None:
+                    setattr(self.site, name, value)
+
+    def _send(self, step: Step) -> None:
+        self.lanes.update((page.key, step.lane) for page in step.chosen)
+        if step.page and step.page.state is PageState.CLIMBING:
+            self.lanes[step.page.page.key] = step.lane
+
+    def places(self) -> set[Place]:
+        """Return the other lanes of its site that receive pages."""
+        return {(self.visit.site_id, lane) for lane in self.lanes.values()}
+
+    def site_change(self) -> SiteChange:
+        if self.notes:
+            self.site.notes = self.notes.pack()
+        return self.site
+
+    def settled(self) -> list[Settled]:
+        return [as_settled(step) for step in self.pages.values()]
+
+    def new_records(self) -> list[NewRecord]:
+        site_id = self.visit.site_id
+        return [place(record, step.page.key, site_id) for step in self.pages.values() for record in step.records]
+
+
+def as_settled(step: PageStep) -> Settled:
+    trouble = step.trouble
+    return Settled(
+        page=step.page,
+        state=step.state,
+        reason=trouble.reason.name if trouble else "",
+        detail=trouble.detail if trouble else "",
+        http_status=step.http_status,
+        identity=step.identity,
+        bytes_in=step.bytes_in,
+        links=step.links,
+    )
+
+
+def as_opening(handed: HandOver) -> Opening:
+    """Return the opening of a page handed over by another site."""
+    page = Page.at(handed.url, 0 if handed.entry else handed.depth, found_on=handed.found_on, handed=handed.times)
+    if handed.of and handed.of.request:
+        request = handed.of.request
+        key = url_key(handed.url, request.identity)
+        page = page._replace(key=key, step=handed.of.step, request=request, carry=handed.of.carry)
+    return Opening(page.on(handed.rung), site_of_url(handed.url), handed.lane, whole=handed.entry)
+
+
+def gather(steps: list[Step]) -> dict[UUID, VisitWork]:
+    """Group steps by visit, in their order."""
+    works: dict[UUID, VisitWork] = {}
+    for step in steps:
+        work = works.get(step.visit.id)
+        if work is None or work.visit.lease != step.visit.lease:
+            # A second lease in one batch is the newer one; steps of the older one would be refused anyway.
+            work = works[step.visit.id] = VisitWork(step.visit)
+        work.add(step)
+    return works
+
+
+def experiences(works: list[VisitWork]) -> dict[tuple[str, str], Experience]:
+    """Return the statistics of rungs by domain, from the pages of a batch."""
+    met: dict[tuple[str, str], Experience] = {}
+    for work in works:
+        for rung, lessons in work.lessons.items():
+            known = met.get((work.visit.domain, rung), Experience())
+            met[work.visit.domain, rung] = Experience(known.tries + len(lessons), known.wins + sum(lessons))
+    return met
 
 
 @dataclass(slots=True)
 class Climbs:
-    """Of one batch. Nearly always there is none, and then this costs nothing."""
+    """Pages of a batch that move to another lane; usually there are none."""
 
-    visits: Mapping[Place, UUID] = field(default_factory=dict)  # who gets pages
-    changes: dict[UUID, VisitChange] = field(default_factory=dict)  # what that does to them
+    visits: Mapping[Place, UUID] = field(default_factory=dict)  # visits that receive pages
+    changes: dict[UUID, VisitChange] = field(default_factory=dict)  # their changes
 
     @classmethod
     def meet(cls, tx: Tx, works: Iterable[VisitWork]) -> "Climbs":
         """Return the visits that receive pages; created for sites that had no visit in that lane."""
         places = {place for work in works for place in work.places()}
-        return cls(lanes.meet(tx, places)) if places else cls()
+        return cls(visits.meet(tx, places)) if places else cls()
 
     def leaving(
         self, tx: Tx, job_id: UUID, works: Sequence[VisitWork], before: Mapping[bytes, PageState]
@@ -69,7 +188,7 @@ class Climbs:
         return going
 
     def pass_on(self, work: VisitWork, to: UUID) -> None:
-        """One open page less there, one more here."""
+        """Move one open page from a visit to another."""
         work.change.open_pages -= 1
         self.changes.setdefault(to, VisitChange()).open_pages += 1
 
@@ -80,7 +199,7 @@ class Climbs:
                 visits.reopen(tx, site_id, lane, "pages of its site need this lane")
 
 
-# A page that waits for another try has moved nowhere, but its attempts are written.
+# A page that waits for a retry keeps its state, but its attempts are written.
 _WAITS_ON = {state: frozenset({state} if state is PageState.PENDING else ()) for state in PageState}
 
 
@@ -92,9 +211,9 @@ Close: TypeAlias = Callable[[Tx, UUID], None]
 class Committed:
     """Results of a batch for the visits in it, by lease."""
 
-    lost: set[UUID] = field(default_factory=set)  # no longer its own
-    proven: set[UUID] = field(default_factory=set)  # they had died before, and have now brought a page to its end
-    ended: set[UUID] = field(default_factory=set)  # handed back or through
+    lost: set[UUID] = field(default_factory=set)  # lost their lease
+    proven: set[UUID] = field(default_factory=set)  # died before, and have now completed a page
+    ended: set[UUID] = field(default_factory=set)  # handed back or ended
 
 
 def commit(
@@ -107,8 +226,8 @@ def commit(
 ) -> Committed:
     """Write a batch. A visit whose lease is gone is left out and reported; the others are written.
 
-    `closing` are visits, by lease, with which their jobs may end, and what ends a job. `wrote` are the milliseconds
-    that earlier batches of this process took to be written: how long this one takes is known when it is over.
+    `closing` has the leases of visits with which their jobs may end, and the function that ends a job. `wrote` are the
+    durations in milliseconds of earlier writes of this process.
     """
     works = gather(steps)
     met = _meet_sites(tx, _still_ours(tx, works, lambda work: bool(work.openings)))
@@ -123,7 +242,7 @@ def commit(
             held.append(work)
         else:
             done.lost.add(work.visit.lease)
-    changes: dict[UUID, Change] = defaultdict(Change)
+    changes: dict[UUID, CounterChange] = defaultdict(CounterChange)
     by_job: dict[UUID, list[VisitWork]] = defaultdict(list)
     for work in held:
         by_job[work.visit.job_id].append(work)
@@ -150,20 +269,19 @@ def commit(
     ending = _ending_with(held, closing[0]) if closing else {}
     finished = {job_id for job_id, change in changes.items() if change.sites_finished}
     counters.take_due(tx, sorted(finished - ending.keys()), checkpoint_visits)
-    # By account: its credits of the month are held from here to the commit.
+    # By account: its monthly credits are locked from here to the commit.
     for job_id in sorted(ending, key=lambda job_id: (ending[job_id], job_id)):
         if closing:
             closing[1](tx, job_id)
     charged = [charge for work in held for charge in work.charges]
     if charged:
-        # Last of all: every paid request of all jobs waits for the budgets from here to the commit.
+        # Last: every paid request of all jobs waits for the budgets from here to the commit.
         charges.settle(tx, charged)
     return done
 
 
 def _ending_with(held: list[VisitWork], waited_for: Collection[UUID]) -> dict[UUID, str]:
-    """Jobs that may end with these visits, and whose they are. What was paid for is booked last of all, and no job ends
-    before that."""
+    """Return the jobs that may end with these visits, with their accounts; not those with charges to be booked."""
     return {
         work.visit.job_id: work.visit.account
         for work in held
@@ -172,7 +290,7 @@ def _ending_with(held: list[VisitWork], waited_for: Collection[UUID]) -> dict[UU
 
 
 def _still_ours(tx: Tx, works: dict[UUID, VisitWork], makes: Callable[[VisitWork], bool]) -> list[VisitWork]:
-    """A first look, without a lock: a visit that lost its lease must not make new sites or visits either."""
+    """Filter works by a first check of their leases, so that lost visits create no sites or visits."""
     making = {visit_id: work for visit_id, work in works.items() if makes(work)}
     if not making:
         return []
@@ -180,7 +298,7 @@ def _still_ours(tx: Tx, works: dict[UUID, VisitWork], makes: Callable[[VisitWork
     return [work for visit_id, work in making.items() if leases.get(visit_id) == work.visit.lease]
 
 
-def _woken(tx: Tx, works: dict[UUID, VisitWork], met: Iterable[Met]) -> list[UUID]:
+def _woken(tx: Tx, works: dict[UUID, VisitWork], met: Iterable[OpenedSites]) -> list[UUID]:
     """Return visits that others of the batch may wake: those of sites that get pages, or that rest in one lane.
 
     They are locked together with the others, by id, because a transaction that holds one of them may need
@@ -191,7 +309,7 @@ def _woken(tx: Tx, works: dict[UUID, VisitWork], met: Iterable[Met]) -> list[UUI
     return visits.of_sites(tx, woken) if woken else []
 
 
-def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change, climbs: Climbs) -> None:
+def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: CounterChange, climbs: Climbs) -> None:
     """Insert what is new, update what was there, and count by what the rows said before."""
     wanted = {key for work in works for key in (*work.chosen, *work.pages)}
     before = pages.states(tx, job_id, sorted(wanted)) if wanted else {}
@@ -204,7 +322,7 @@ def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change, c
             state = outcome.state if outcome else PageState.PENDING
             was = before.get(key)
             if key in work.lanes:
-                # It climbs and waits there in one go: nobody ever sees it in between.
+                # It moves to the other lane in one step, without the intermediate state.
                 outcome, state = outcome and outcome._replace(state=PageState.PENDING), PageState.PENDING
             place = (job_id, work.visit.site_id, leaving.get(key, work.visit.id))
             if was is None and outcome is None:
@@ -212,15 +330,15 @@ def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change, c
             elif was is None and outcome is not None:
                 inserts.append(pages.new_row(*place, outcome, tx.now))
             elif was is None or outcome is None or state not in (PAGE_MOVES[was] | _WAITS_ON[was]):
-                continue  # chosen before, or over already: the first word stands
+                continue  # chosen or ended before: the first outcome stands
             elif key in work.lanes and key not in leaving:
-                continue  # it has left already
+                continue  # moved before
             else:
                 updates.append(outcome)
             _count_page(work, change, was, state)
             if key in leaving:
                 climbs.pass_on(work, leaving[key])
-            # Only of what is written: a batch whose commit was not heard of comes again.
+            # Only for written pages: a batch whose commit was not confirmed is repeated.
             change.bytes_in += outcome.bytes_in if outcome else 0
     pages.choose(tx, chosen)
     pages.insert_new(tx, inserts)
@@ -228,7 +346,7 @@ def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change, c
     pages.move(tx, job_id, {key: visit_id for key, visit_id in leaving.items() if key in before})
 
 
-def _count_page(work: VisitWork, change: Change, was: PageState | None, state: PageState) -> None:
+def _count_page(work: VisitWork, change: CounterChange, was: PageState | None, state: PageState) -> None:
     opened = (state is PageState.PENDING) - (was is PageState.PENDING)
     work.site.open_pages += opened
     work.change.open_pages += opened
@@ -239,8 +357,8 @@ def _count_page(work: VisitWork, change: Change, was: PageState | None, state: P
         work.site.pages_done += state is PageState.DONE
 
 
-def _meet_sites(tx: Tx, works: Iterable[VisitWork]) -> dict[UUID, Met]:
-    """The sites pages go to, by job, made where the job has not met them yet."""
+def _meet_sites(tx: Tx, works: Iterable[VisitWork]) -> dict[UUID, OpenedSites]:
+    """Return the sites that receive pages, by job; new ones are created."""
     wanted: dict[UUID, list[Opening]] = defaultdict(list)
     for work in works:
         wanted[work.visit.job_id].extend(work.openings)
@@ -251,16 +369,18 @@ def _pass_on(
     tx: Tx,
     job_id: UUID,
     works: list[VisitWork],
-    met: Mapping[UUID, Met],
+    met: Mapping[UUID, OpenedSites],
     locked: dict[UUID, SiteRow],
-    change: Change,
+    change: CounterChange,
 ) -> None:
     """Give pages to the sites they belong to."""
     if passed := [opening for work in works for opening in work.openings]:
         locked |= openings.place(tx, job_id, passed, met[job_id], locked, change)
 
 
-def _end_visits(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> None:
+def _end_visits(
+    tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, CounterChange]
+) -> None:
     """Hand visits back or end them, and their sites with them."""
     over = {work.visit.id: work for work in works if work.ending is not None}
     ended = end(tx, [_ending(tx, work, locked[work.visit.site_id]) for work in over.values()])
@@ -272,12 +392,12 @@ def _end_visits(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], cha
     _conclude(tx, [work for work in through if isinstance(work.ending, Rested)], locked, changes)
 
 
-def _conclude(tx: Tx, rested: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> None:
+def _conclude(tx: Tx, rested: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, CounterChange]) -> None:
     """Wake a site's own visit if its last open page has ended in another lane; that visit decides what follows."""
-    left = lanes.open_pages(tx, {work.visit.site_id for work in rested}) if rested else {}
+    left = visits.open_pages(tx, {work.visit.site_id for work in rested}) if rested else {}
     for work in rested:
         visit = work.visit
-        if not left[visit.site_id] and not lanes.wake_home(tx, visit.site_id, "its pages in other lanes have ended"):
+        if not left[visit.site_id] and not visits.wake_home(tx, visit.site_id, "its pages in other lanes have ended"):
             trouble = Trouble(Reason.CRASHED, str(reclaim.MOST_DEATHS))
             work.ending = Finished(SiteState.FAILED, trouble)
             _close_sites(tx, [work], locked, changes)
@@ -289,7 +409,7 @@ def _ending(tx: Tx, work: VisitWork, site: SiteRow) -> Ending:
         case HandBack(due_at):
             return Ending(visit.id, visit.lease, VisitState.READY, "", due_at)
         case Finished() if site.whole and not visit.whole:
-            # It walked single pages; meanwhile the whole site has come to be wanted.
+            # It crawled single pages; meanwhile the whole site is wanted.
             work.ending = HandBack(tx.now)
             return Ending(visit.id, visit.lease, VisitState.READY, "the whole site is wanted")
         case Rested():
@@ -301,7 +421,9 @@ def _ending(tx: Tx, work: VisitWork, site: SiteRow) -> Ending:
             raise AssertionError("only visits that end come here")
 
 
-def _close_sites(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> None:
+def _close_sites(
+    tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, CounterChange]
+) -> None:
     finished = [(work.visit, work.ending) for work in works if isinstance(work.ending, Finished)]
     again = [visit.site_id for visit, ending in finished if ending.again]
     closings = [_closing(visit.site_id, ending) for visit, ending in finished if not ending.again]
@@ -319,8 +441,8 @@ def _close_sites(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], ch
     events.add_many(tx, told)
 
 
-def _closing(site_id: UUID, ending: Finished) -> Closing:
+def _closing(site_id: UUID, ending: Finished) -> SiteEnding:
     trouble = ending.trouble
     if trouble is None:
-        return Closing(site_id, ending.state, retries=ending.retries)
-    return Closing(site_id, ending.state, trouble.reason.name, trouble.detail, trouble.http_status, ending.retries)
+        return SiteEnding(site_id, ending.state, retries=ending.retries)
+    return SiteEnding(site_id, ending.state, trouble.reason.name, trouble.detail, trouble.http_status, ending.retries)

@@ -1,4 +1,4 @@
-"""One per process: collects steps of all visits and commits them together."""
+"""The settler of a process: collects steps of all visits and commits them together."""
 
 import asyncio
 from collections import Counter
@@ -18,8 +18,8 @@ from gossamer.settle.step import Step
 from gossamer.store import counters, reclaim
 
 MOST_WAITING = 200
-MOST_WAITED_FOR = 10_000  # far more than a process walks at once
-# What is written without going to another thread: new pages and records, and what pages weighed that have any.
+MOST_WAITED_FOR = 10_000  # far more than a process runs at once
+# Limits of a write in the event loop's thread: new pages and records, and bytes of pages with records.
 MOST_ROWS, MOST_BYTES = 2_000, 40_000_000
 OLDEST = timedelta(seconds=2)
 
@@ -29,8 +29,8 @@ log = get_logger(__name__)
 class Settler:
     """Commits when 200 steps wait, when the oldest is 2 s old, or at once when a visit ends.
 
-    A result needs one of 200 places before it may be put: while all are taken the visits are held back, so they slow
-    down with the database instead of piling up what a crash would lose.
+    A result needs one of 200 places: while all are taken, visits wait. So they slow down with the database, and a crash
+    loses little.
     """
 
     def __init__(
@@ -48,33 +48,33 @@ class Settler:
         self._shard = shard
         self._tell = tell
         self._close = close
-        self._waited_for: dict[UUID, None] = {}  # visits whose end somebody waits for, by lease, oldest first
+        self._waited_for: dict[UUID, None] = {}  # leases of visits whose end a caller waits for, oldest first
         self._hurry = False
-        self._proven: set[UUID] = set()  # suspects that have shown that they can be walked
+        self._proven: set[UUID] = set()  # suspects that have completed a page
         self._waiting: list[Step] = []
         self._oldest = 0.0
-        self._committing: float | None = None  # since when the oldest step of the batch in hand has waited
-        self._places = MOST_WAITING  # that are free
-        self._freed = asyncio.Event()  # set while there are any
+        self._committing: float | None = None  # time of the oldest step in the current batch
+        self._places = MOST_WAITING  # free places
+        self._freed = asyncio.Event()  # set while there are free places
         self._freed.set()
-        self._results = 0  # of the places taken, those whose results wait
-        self.endings: Counter[str] = Counter()  # visits that have ended here and still run in the rows, by lane
+        self._results = 0  # places taken by waiting results
+        self.endings: Counter[str] = Counter()  # ended visits that are not yet written, by lane
         self._wake = asyncio.Event()
         self._closing = False
         self._wrote: list[int] = []  # milliseconds each of the last writes took, not yet in the rows
 
     @property
     def has_room(self) -> bool:
-        """Asked before every page: waiting for what is there already would still cost something."""
+        """True if a place is free: a cheap check before `room`."""
         return self._places > 0
 
     async def relief(self) -> None:
-        """Wait until a result could be put: nothing new is asked of the web before."""
+        """Wait until a place is free, before further requests are sent."""
         while not self._places:
             await self._freed.wait()
 
     async def room(self) -> None:
-        """Take a place for a result. It is to be put, or the place given back, before anything else is awaited."""
+        """Take a place for a result. The caller puts a result, or gives the place back, before it awaits anything."""
         while not self._places:
             await self._freed.wait()
         self._places -= 1
@@ -90,16 +90,16 @@ class Settler:
             self._freed.set()
 
     def put_result(self, step: Step) -> None:
-        """Accept what became of a page, for which there is a place."""
+        """Accept the result of a page, for which the caller has taken a place."""
         self._results += 1
         self.put(step)
 
     def put(self, step: Step) -> None:
-        """Accept a step. Never waits, so that nothing can come between what a visit did and its being written."""
+        """Accept a step. Never waits, so that an outcome and its step cannot be separated."""
         if not self._waiting:
             self._oldest = self._clock.monotonic()
         self._waiting.append(step)
-        # What a suspect has done is written at once: it may be the last thing we do.
+        # Steps of a suspect are written at once, because it may crash this process.
         suspect = step.visit.deaths > 0 and step.visit.lease not in self._proven
         if len(self._waiting) >= MOST_WAITING or step.ending is not None or suspect:
             self._wake.set()
@@ -111,7 +111,7 @@ class Settler:
     def hurry(self, lease: UUID) -> None:
         """Mark a visit whose end a caller waits for: its end and its job's are written without delay."""
         self._waited_for[lease] = None
-        # A walk that was cut off never puts its end: what is left of those is pushed out by others.
+        # Crawls that were aborted never put their end: the oldest entries are dropped.
         if len(self._waited_for) > MOST_WAITED_FOR:
             del self._waited_for[next(iter(self._waited_for))]
 
@@ -121,12 +121,12 @@ class Settler:
         return frozenset(self._waited_for)
 
     def lag(self) -> float:
-        """Seconds the oldest step has waited to be written."""
+        """Return how many seconds the oldest step has waited to be written."""
         since = self._committing if self._committing is not None else self._oldest if self._waiting else None
         return 0.0 if since is None else self._clock.monotonic() - since
 
     async def run(self) -> None:
-        """Until `close`; what was put before is still committed."""
+        """Commit batches until `close`; steps put before are still committed."""
         while not (self._closing and not self._waiting):
             await self._until_due()
             batch, self._waiting = self._waiting, []
@@ -157,7 +157,7 @@ class Settler:
             except TimeoutError:
                 continue
             if not self._hurry and len(self._waiting) < MOST_WAITING:
-                # Endings come in crowds: a breath lets the others of this moment share the commit.
+                # Visits often end together: a short wait lets them share the commit.
                 await asyncio.sleep(0.01)
             if self._waiting:
                 return
@@ -187,7 +187,7 @@ class Settler:
             self._tell(done)
 
     async def _without_data(self, step: Step, error: Exception) -> Committed:
-        """The page fails, whatever it brought is dropped; a step without a page costs its visit a life."""
+        """Fail the page without its data; a step without a page counts as a death of its visit."""
         if step.page is None:
             why = f"what it found could not be written: {type(error).__name__}"
             await self._database.write(reclaim.take_back, {step.visit.id: step.visit.lease}, why)
@@ -201,15 +201,15 @@ class Settler:
         hurried = frozenset(step.visit.lease for step in steps if step.ending) & self._waited_for.keys()
         closing = (hurried, self._close) if hurried and self._close else None
         apart = is_long(steps)
-        write = self._database.write if apart else self._database.write_untold
+        write = self._database.write if apart else self._database.write_nosync
         wrote, since = tuple(self._wrote), self._clock.monotonic()
         done = await write(commit, steps, self._shard, self._checkpoint_visits, closing, wrote)
         if not apart:
             await self._database.flush()
         del self._wrote[: len(wrote)]
         took = self._clock.monotonic() - since
-        # A write that had to wait for a database that was away says nothing about how fast it writes.
-        if self._database.patience.reachable_for() >= took:
+        # The duration of a write that waited for an unreachable database is not counted.
+        if self._database.retries.reachable_for() >= took:
             self._wrote.append(round(took * 1000))
         self._proven |= done.proven
         for lease in hurried | done.lost:

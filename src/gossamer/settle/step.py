@@ -1,4 +1,4 @@
-"""Steps of a visit that are to be written, always together with its lease."""
+"""Steps of a visit, which are written together with its lease."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,57 +18,57 @@ from gossamer.store.robots import RobotsAnswer
 class PageStep(NamedTuple):
     """New state of a page.
 
-    `pending`: it waits for a retry. `climbing`: for one in the lane its step names.
+    `pending`: it waits for a retry. `climbing`: for one in the lane of its step.
     """
 
     page: Page
     state: PageState
     trouble: Trouble | None = None
     http_status: int | None = None
-    identity: bytes | None = None  # of the page it turned out to be, or that it was passed on as
+    identity: bytes | None = None  # key of the page that it is identical to, or was handed over as
     records: tuple[Record, ...] = ()
     bytes_in: int = 0
-    links: bytes | None = None  # where it leads, as the frontier packed it
+    links: bytes | None = None  # its links, packed by the frontier
 
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """A page that turned out to belong to another site. `entry`: it was where its site begins."""
+    """A page that belongs to another site. `entry`: it was the start URL of its site."""
 
     url: str
     depth: int
     entry: bool
     found_on: str
-    times: int = 1  # hand-overs behind it, this one included: a chain of them must end
-    rung: str = DIRECT.name  # it begins with, as all pages of the job do
+    times: int = 1  # number of hand-overs so far, to limit chains
+    rung: str = DIRECT.name  # the first rung of the job
     lane: str = HOME_LANE  # and that rung's lane
-    of: Page | None = None  # the page it was, where a recipe has asked for it
+    of: Page | None = None  # the original page, if a recipe requested it
 
 
 @dataclass(frozen=True, slots=True)
 class HandBack:
-    """The slice is over, the visit is not: it may go on at `due_at`."""
+    """The end of a slice: the visit continues at `due_at`."""
 
     due_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The visit is over and says how its site came out."""
+    """The end of a visit, with the outcome of its site."""
 
     state: SiteState
     trouble: Trouble | None = None
     retries: int = 0
-    again: bool = False  # it had ended so before, and was open only for what is asked for last
+    again: bool = False  # the earlier outcome of a site that was open only for pages after the crawl
 
 
 @dataclass(frozen=True, slots=True)
 class Rested:
-    """There is nothing left to do in this lane. What becomes of the site is decided when all its lanes are through."""
+    """The end of a visit in one lane. The outcome of the site is decided when all its lanes have ended."""
 
 
 class Packable(Protocol):
-    """Something a visit wants kept as bytes; packed only if no later step replaces it in the same batch."""
+    """Data of a visit that is stored as bytes; packed only if no later step of the batch replaces it."""
 
     def pack(self) -> bytes: ...
 
@@ -88,7 +88,7 @@ class SiteFacts:
 
 @dataclass(slots=True)
 class Step:
-    """One thing a visit did. Steps of a visit are written in the order they were made."""
+    """One action of a visit. Steps of a visit are written in order."""
 
     visit: Visit
     page: PageStep | None = None
@@ -97,8 +97,8 @@ class Step:
     opened: tuple[Opening, ...] = ()  # of other sites, or of other lanes of this one
     facts: SiteFacts | None = None
     ending: HandBack | Finished | Rested | None = None
-    lesson: bool | None = None  # whether the page's rung got what there was, for a job that has several
-    lane: str = ""  # whose visit gets the page that climbs, or those that were chosen; nothing: this one
+    lesson: bool | None = None  # True if the page's rung worked, for jobs with several rungs
+    lane: str = ""  # lane that receives the climbing page or the chosen ones; "": this one
     walked: float = 0.0  # seconds
-    failed: bool | None = None  # whether the request for the page brought none; None: nothing was requested
-    charges: tuple[Charge, ...] = ()  # what its paid requests have cost, each in place of its reservation
+    failed: bool | None = None  # True if the request for the page failed; None: no request
+    charges: tuple[Charge, ...] = ()  # of its paid requests, which replace their reservations

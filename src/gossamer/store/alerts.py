@@ -1,4 +1,4 @@
-"""Alerts: at most one open row per kind and subject, so that each is said once."""
+"""Alerts: at most one open row per kind and subject, so that each is reported once."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
 from gossamer.model.money import LEVELS, BudgetKey, Scope
 from gossamer.store import outbox
-from gossamer.store.slots import meet
+from gossamer.store.slots import lock_slot
 
 _OPEN = alerts.c.cleared_at.is_(None)
 
@@ -55,7 +55,7 @@ def _hold_again(tx: Tx, kind: AlertKind, subject: str, since: datetime) -> bool:
     taken_back = select(alerts.c.id).where(mine, alerts.c.cleared_at >= since).order_by(alerts.c.id.desc()).limit(1)
     if tx.run(taken_back).scalar() is None:
         return False
-    meet(tx, f"alert/{kind}/{subject}")  # several processes find out at once, and one of them may say it again
+    lock_slot(tx, f"alert/{kind}/{subject}")  # several processes may notice at once; one of them reopens it
     if tx.run(select(alerts.c.id).where(mine, _OPEN)).scalar() is not None:
         return True
     again = update(alerts).where(alerts.c.id == tx.run(taken_back).scalar())
@@ -63,7 +63,7 @@ def _hold_again(tx: Tx, kind: AlertKind, subject: str, since: datetime) -> bool:
 
 
 def clear(tx: Tx, kind: AlertKind, subject: str) -> bool:
-    """It no longer holds; False if it did not before either."""
+    """Clear an alert; False if it was not raised."""
     held = _OPEN & (alerts.c.kind == kind) & (alerts.c.subject == subject)
     return bool(tx.run(update(alerts).where(held).values(cleared_at=tx.now, holds=None)).rowcount)
 
@@ -77,12 +77,12 @@ def tell_of_past(tx: Tx, kind: AlertKind, subject: str, sentence: str, lasted: t
 
 
 def clear_of_job(tx: Tx, job_id: UUID) -> int:
-    """A person has looked after the job: what was said about it is over."""
+    """Clear the alerts of a job after a manual action on it, except dead letters; return their number."""
     held = _OPEN & (alerts.c.job_id == job_id) & (alerts.c.kind != AlertKind.DEAD_LETTER)
     return tx.run(update(alerts).where(held).values(cleared_at=tx.now, holds=None)).rowcount
 
 
-# Found by kind and subject, for which there is an index: every page that somebody waits for ends a job.
+# By kind and subject, which are indexed: every single-page request ends a job.
 _REACHED = (alerts.c.kind == AlertKind.BUDGET) & (alerts.c.subject == bindparam("b_job"))
 _SPENT = (alerts.c.kind == AlertKind.SPENDING) & alerts.c.subject.in_([bindparam(f"b_{level}") for level in LEVELS])
 _OF_BUDGET = update(alerts).where(or_(_REACHED, _SPENT), alerts.c.holds.is_(True))
@@ -106,23 +106,23 @@ _HELD = select(alerts).where(
 
 
 def held(tx: Tx, kind: AlertKind, subject: str) -> Alert | None:
-    """The alert, if it still holds."""
+    """Return the alert if it is still raised."""
     row = tx.run(_HELD, {"kind": kind, "subject": subject}).first()
     return _alert(row) if row else None
 
 
 def held_of_kind(tx: Tx, kind: AlertKind) -> list[Alert]:
-    """All alerts of a kind that still hold."""
+    """Return all raised alerts of a kind."""
     return [_alert(row) for row in tx.run(select(alerts).where(_OPEN, alerts.c.kind == kind).order_by(alerts.c.id))]
 
 
 def hold_exactly(tx: Tx, kind: AlertKind, subject: str, sentence: str | None) -> bool:
-    """Fire it where there is a sentence, clear it where there is none; True if that changed anything."""
+    """Raise an alert with this sentence, or clear it for None; True if that changed anything."""
     return clear(tx, kind, subject) if sentence is None else fire(tx, kind, subject, sentence)
 
 
 def recent(tx: Tx, limit: int, *, cleared: bool = False) -> list[Alert]:
-    """Newest first; the open ones only, unless those that are over are wanted too."""
+    """Return alerts, newest first; with `cleared` also those that are over."""
     query = select(alerts).order_by(alerts.c.id.desc()).limit(limit)
     if not cleared:
         query = query.where(_OPEN)
@@ -134,7 +134,7 @@ def of_job(tx: Tx, job_id: UUID) -> list[Alert]:
     return [_alert(row) for row in tx.run(select(alerts).where(_OPEN, alerts.c.job_id == job_id).order_by(alerts.c.id))]
 
 
-# Prepared once: whoever works a home asks every second.
+# Prepared once: the runner asks every second.
 _UNDELIVERED = select(alerts).where(alerts.c.delivered_at.is_(None)).order_by(alerts.c.id).limit(bindparam("most"))
 
 

@@ -32,9 +32,20 @@ from sqlalchemy import (
 )
 from sqlalchemy import union_all as together
 
-from gossamer.db.tables import checkpoints, counters, jobs, pages, records, sites, visits
-from gossamer.db.tables_money import PARTS, charges, expenses, reservations
-from gossamer.db.tables_money import budgets as budget_rows
+from gossamer.db.tables import (
+    PARTS,
+    charges,
+    checkpoints,
+    counters,
+    expenses,
+    jobs,
+    pages,
+    records,
+    reservations,
+    sites,
+    visits,
+)
+from gossamer.db.tables import budgets as budget_rows
 from gossamer.db.transactions import Tx
 from gossamer.model.ids import short
 from gossamer.model.job import Checkpoint, Progress
@@ -58,7 +69,7 @@ class MoneyTally:
 
 
 def money_of_job(tx: Tx, job_id: UUID) -> MoneyTally:
-    """A job's own budget, and those of the days and months in which it spent something."""
+    """Compare a job's ledger rows with its budget and with the budgets of its days and months."""
     booked, held, kept = (_sums(tx, table, job_id) for table in (charges, reservations, expenses))
     if not booked and not held and not kept:
         return MoneyTally(faults=tuple(_faults(tx, [budgets.job_key(job_id)], {}, {})))
@@ -69,7 +80,7 @@ def money_of_job(tx: Tx, job_id: UUID) -> MoneyTally:
     }
     account = budgets.accounts_of(tx, [job_id])[job_id]
     keys = {key for _, day in (*booked, *held, *kept) for key in keys_for(job_id, day, account)}
-    # Others have spent of the same days, so that these are held against what all of them have.
+    # Other jobs have spent on the same days, so those budgets are compared with the sums over all jobs.
     faults = _faults(tx, sorted(keys, key=lambda key: key.rank), _sums(tx, expenses), _sums(tx, reservations))
     return MoneyTally(figures, (*faults, *_money_unequal(job_id, booked, kept)))
 
@@ -80,7 +91,7 @@ def money_faults(tx: Tx) -> list[str]:
     keys = [budget.key for budget in budgets.everything(tx)]
     named = {*_by_budget(tx, kept), *_by_budget(tx, held)}
     faults = _faults(tx, sorted({*keys, *named}, key=lambda key: key.rank), kept, held)
-    # The charges of an archived job are deleted, what it spent is not.
+    # The charges of an archived job are deleted, its expenses are kept.
     for job_id in tx.run(select(jobs.c.id).where(jobs.c.state != JobState.ARCHIVED).order_by(jobs.c.id)).scalars():
         faults += _money_unequal(job_id, _sums(tx, charges, job_id), _of(kept, job_id))
     return faults
@@ -94,7 +105,7 @@ def _faults(tx: Tx, keys: list[BudgetKey], kept: _MoneySums, held: _MoneySums) -
         faults += _compared(key, "spent", budget.spent, spent[key])
         faults += _compared(key, "reserved", budget.reserved, reserved[key])
         part = budget.cap.crossed(budget.used - budget.excess)
-        # The operator's own caps may have been lowered since; a job's cannot.
+        # The operator's caps may have been lowered since; a job's cap cannot.
         if part and key.scope is Scope.JOB:
             faults.append(f"budget {_name(key)}: above its cap in {part}")
     return faults
@@ -173,7 +184,7 @@ ONE: ColumnElement[Any] = literal_column("1")
 _ZERO: ColumnElement[Any] = literal_column("0")
 _IN_HAND = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
 _TO_WALK = visits.c.state.in_((VisitState.READY, VisitState.ISSUED, VisitState.RUNNING))
-# How the visit to a site that has ended must have ended itself. In other lanes it only did what it was given.
+# States that a visit of an ended site must have. Visits in other lanes only read the pages they were given.
 _FITS = case(
     (visits.c.lane != HOME_LANE, visits.c.state.in_((VisitState.DONE, VisitState.DEAD))),
     (sites.c.state == SiteState.FAILED, visits.c.state.in_((VisitState.FAILED, VisitState.DEAD))),
@@ -183,7 +194,7 @@ _FITS = case(
 
 @dataclass(frozen=True, slots=True)
 class Offenders:
-    """Rows that should not be as they are: how many, and where the first few of them are."""
+    """Invalid rows: their number, and the names of the first few."""
 
     total: int = 0
     some: tuple[str, ...] = ()
@@ -196,15 +207,15 @@ class Tally:
     state: JobState
     pages: Mapping[str, int]  # by state
     bytes_in: int
-    sites: Mapping[str, int]  # the listed ones, by state
+    sites: Mapping[str, int]  # listed sites, by state
     visits: Mapping[str, int]
     counted: Progress
     checkpoint: Checkpoint | None
-    is_hidden: bool  # of an archived job: its rows are being deleted
+    is_hidden: bool  # an archived job whose rows are being deleted
     offenders: Mapping[str, Offenders]
     records: int = 0
     money: MoneyTally = MoneyTally()
-    lines_skipped: int = 0  # of the lists the job was given
+    lines_skipped: int = 0  # in the lists given to the job
 
 
 def tally(tx: Tx, job_id: UUID) -> Tally | None:
@@ -236,7 +247,7 @@ def take_room(tx: Tx) -> None:
 
 
 def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offenders]]:
-    """Everything that has to do with pages."""
+    """Return the checks of pages: number by state, bytes, and invalid rows."""
     kinds, query = _about_pages()
     rows = tx.rows(query, {"job": job_id})
     totals = [row for row in rows if not row.what]
@@ -247,10 +258,10 @@ def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offe
     )
 
 
-# Questions are put together once: for a job of one page that would take longer than to answer them.
+# Built once: for a job of one page, building the query takes longer than running it.
 @cache
 def _about_pages() -> tuple[tuple[str, ...], CompoundSelect[Any]]:
-    """Everything by reading them once: there may be a million."""
+    """Return all checks of pages as one query that reads the table once: there may be a million rows."""
     held = (
         select(
             pages.c.site_id,
@@ -291,7 +302,7 @@ def _about_pages() -> tuple[tuple[str, ...], CompoundSelect[Any]]:
 
 
 def _strays(held: CTE) -> Select[Any]:
-    """Pages whose site or visit is not of this job, or whose visit is not of that site."""
+    """Select pages whose site or visit does not belong to this job, or whose visit does not belong to the site."""
     placed = held.outerjoin(sites, (sites.c.id == held.c.site_id) & (sites.c.job_id == JOB)).outerjoin(
         visits, (visits.c.id == held.c.visit_id) & (visits.c.job_id == JOB) & (visits.c.site_id == held.c.site_id)
     )
@@ -300,7 +311,7 @@ def _strays(held: CTE) -> Select[Any]:
 
 
 def _unequal(held: CTE, which: ColumnElement[bool], owner: ColumnElement[UUID], number: Column[int]) -> Select[Any]:
-    """Sites or visits whose own number of certain pages is not how many of these there are."""
+    """Select sites or visits whose stored number of pages differs from the count of the rows."""
     kept = number.table
     both = together(
         select(owner.label("id"), held.c.pages.label("there"), _ZERO.label("kept")).where(which),
@@ -315,7 +326,7 @@ def _unequal(held: CTE, which: ColumnElement[bool], owner: ColumnElement[UUID], 
 
 def _elsewhere(tx: Tx, job_id: UUID, state: JobState) -> dict[str, Offenders]:
     """Return the inconsistencies outside the states of pages, including duplicate pages."""
-    # Who was walking when a job was cancelled, or failed, has a few seconds to hand back.
+    # When a job is cancelled or fails, its workers have a few seconds to hand back their visits.
     kinds, query = _about_others(over_by_force=state in (JobState.CANCELLED, JobState.FAILED))
     rows = tx.rows(query, {"job": job_id, "now": tx.now})
     return {what: offenders_of([row for row in rows if row.what == what]) for what in kinds}
@@ -353,9 +364,9 @@ def named(name: ColumnElement[Any], weight: ColumnElement[Any] = ONE) -> Select[
 
 
 def few(what: str, query: Select[Any]) -> Select[Any]:
-    """The first few of what a query finds, each with how many there are."""
+    """Limit a query to the first few rows, each with the total number."""
     found = query.subquery()
-    # Where rows are damaged, what they are called by may be missing too.
+    # Damaged rows may have no name either.
     name: ColumnElement[Any] = func.coalesce(found.c.name, "?").label("name")
     return select(literal(what).label("what"), name, func.sum(found.c.weight).over().label("total")).limit(FEW)
 
@@ -386,9 +397,9 @@ def _site_part(key: ColumnElement[bytes]) -> ColumnElement[bytes]:
 
 
 _ELSEWHERE = (pages.c.site_id != records.c.site_id) | (_site_part(records.c.key) != _site_part(pages.c.key))
-# What was concluded from many pages belongs to none of them.
+# Concluded records come from many pages and belong to none.
 _NOWHERE = records.c.generation.is_(None) & (pages.c.state.is_(None) | (pages.c.state != PageState.DONE) | _ELSEWHERE)
-# Both numbers by one look at each record and its page.
+# Both numbers in one pass over the records and their pages.
 _COUNTED = (
     select(func.count().label("records"), func.coalesce(func.sum(case((_NOWHERE, 1), else_=0)), 0).label("loose"))
     .select_from(_SOURCE)
@@ -411,7 +422,7 @@ def count(tx: Tx, job_id: UUID) -> tuple[int, Offenders]:
 
 
 def doubles(tx: Tx, job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> dict[str, Offenders]:
-    """Records that say of themselves to be the same, whatever their key is. `kinds`: those of the recipes at hand."""
+    """Find records with equal identifying fields but different keys. `kinds` are those of the known recipes."""
     take_room(tx)
     recipe = next((row.recipe for row in tx.rows(_RECIPE, {"job": job_id})), None)
     return {f"double {kind.name}": _doubles_of(tx, job_id, kind) for kind in kinds.get(recipe or "", ())}
@@ -436,7 +447,7 @@ def _said(kind: RecordKind) -> Select[Any]:
 
 @cache
 def _doubles(kind: RecordKind) -> Select[Any]:
-    """Looked for site by site: so the rows come nearly in the order wanted."""
+    """Return the query for duplicates, grouped by site, because the rows are nearly in that order."""
     said = _said(kind).subquery()
     identity = [said.c[f"said_{place}"] for place in range(len(kind.key))]
     name: ColumnElement[str] = reduce(lambda left, right: left + ", " + right, identity)

@@ -13,8 +13,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, case, func, literal_column, select, tuple_, update
 
 from gossamer.db.bulk import BulkStatement
-from gossamer.db.tables import counters, jobs
-from gossamer.db.tables_money import PARTS, budgets, closed_rungs, reservations
+from gossamer.db.tables import PARTS, budgets, closed_rungs, counters, jobs, reservations
 from gossamer.db.transactions import Tx
 from gossamer.model.money import ACCOUNT, NOTHING, Amount, Budget, BudgetKey, Cap, Price, Reservation, Scope, keys_for
 from gossamer.model.page import Visit
@@ -72,7 +71,7 @@ _ACCOUNTS = select(jobs.c.id, jobs.c.account_id).where(jobs.c.id.in_(bindparam("
 
 
 def accounts_of(tx: Tx, ids: Collection[UUID]) -> dict[UUID, str]:
-    """Whose money these jobs spend. A job never changes hands, and its row is never deleted."""
+    """Return the accounts of these jobs, which never change."""
     found: dict[UUID, str] = {}
     wanted = list(ids)
     for start in range(0, len(wanted), _AT_ONCE):
@@ -116,7 +115,7 @@ _RESERVE = BulkStatement(
 
 
 def reserve(tx: Tx, more: Mapping[BudgetKey, tuple[Cap, Amount]]) -> None:
-    """Take room in budgets that are held, under these caps: what does not fit is not taken."""
+    """Reserve amounts in locked budgets under these caps; an amount that does not fit is not reserved."""
     rows = [
         {
             **_place(key),
@@ -165,16 +164,16 @@ def _place(key: BudgetKey) -> dict[str, str]:
 
 
 def set_cap(tx: Tx, job_id: UUID, cap: Cap) -> Budget:
-    """Give a job other limits, in those parts that are named; as it was before.
+    """Change the given limits of a job; return its budget from before.
 
-    One that is below what was used already is not taken over: the caller looks at the answer.
+    Limits below the amounts already used are ignored: the caller checks the returned budget.
     """
     key = job_key(job_id)
     before = hold(tx, [key])[key]
     wanted = {part: getattr(cap, part) for part in (*PARTS, "traffic") if getattr(cap, part) is not None}
     if not wanted or Cap(**{part: wanted[part] for part in PARTS if part in wanted}).crossed(before.used):
         return before
-    # People are told again, in shares of the new limit.
+    # Warnings start again, as percentages of the new limit.
     changed = {**{f"cap_{part}": value for part, value in wanted.items()}, "told": 0}
     tx.run(update(budgets).where(budgets.c.job_id == job_id).values(**changed))
     return before
@@ -194,7 +193,7 @@ def of_job(tx: Tx, job_id: UUID) -> Budget:
 
 
 def spent_by_jobs(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, Amount]:
-    """Of those that have spent something."""
+    """Return the spending of these jobs; jobs without spending are left out."""
     wanted = budgets.c.job_id.in_(ids) & (budgets.c.spent_micros + budgets.c.spent_credits > 0)
     return {row.job_id: _amount(row, "spent_") for row in tx.run(select(budgets).where(wanted))}
 
@@ -211,12 +210,12 @@ _OVER_TRAFFIC = (
 
 
 def over_traffic(tx: Tx) -> dict[UUID, int]:
-    """Running jobs that have taken in as many bytes as they may, and how many that are."""
+    """Return the running jobs that have reached their traffic limit, with their bytes."""
     return {row.id: int(row.traffic) for row in tx.run(_OVER_TRAFFIC)}
 
 
 def today(tx: Tx) -> tuple[Budget, dict[str, Budget]]:
-    """The system's budget of this day, and those of accounts of this month, of whatever something was reserved."""
+    """Return the system's budget of today, and the budgets of accounts of this month."""
     system, account, _ = keys_for(UUID(int=0), tx.now.date(), ACCOUNT)
     mine = (budgets.c.scope == Scope.ACCOUNT) & (budgets.c.period == account.period)
     found = [budget_of(row) for row in tx.run(select(budgets).where(mine).order_by(budgets.c.subject))]
@@ -257,10 +256,10 @@ class PaidRequest:
 @dataclass(frozen=True, slots=True)
 class BudgetCheck:
     day: date
-    budgets: Mapping[BudgetKey, Budget]  # which nobody else changes until commit
-    lost: frozenset[UUID]  # leases that are gone
-    closed: Mapping[str, int]  # rungs, and the most they took for one request
-    known: frozenset[UUID]  # reserved before: the answer to the commit was not heard
+    budgets: Mapping[BudgetKey, Budget]  # locked until commit
+    lost: frozenset[UUID]  # leases that were lost
+    closed: Mapping[str, int]  # closed rungs, and their highest charge for one request
+    known: frozenset[UUID]  # reserved before, by a transaction whose commit was not confirmed
 
 
 def check(tx: Tx, asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap]) -> BudgetCheck:

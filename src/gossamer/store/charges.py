@@ -10,12 +10,10 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Integer, Row, bindparam, cast, func, insert, select
 
 from gossamer.db.bulk import BulkStatement
-from gossamer.db.tables import sites
-from gossamer.db.tables_money import PARTS, charges, closed_rungs, expenses
+from gossamer.db.tables import PARTS, charges, closed_rungs, expenses, sites
 from gossamer.db.transactions import Tx
-from gossamer.model.alert import AlertKind
+from gossamer.model.alert import ALERTS, PAUSES, AlertKind
 from gossamer.model.ids import short
-from gossamer.model.messages import ALERTS, PAUSES
 from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Charge, keys_for, shown
 from gossamer.model.states import OVER, SiteState
 from gossamer.store import alerts, budgets, jobs, outbox, reservations
@@ -32,7 +30,7 @@ class Expense:
     provider: str
     requests: int
     amount: Amount
-    assumed: int  # of the requests, those whose price nobody said
+    assumed: int  # requests whose price was not reported
 
     def plus(self, other: "Expense") -> "Expense":
         amount = self.amount + other.amount
@@ -51,7 +49,7 @@ _ADD = BulkStatement(insert(charges))
 
 
 def add(tx: Tx, booked: Sequence[tuple[Taken, Charge]]) -> None:
-    """Each under the id of its reservation, so that none can be booked twice."""
+    """Insert charges under the ids of their reservations, so that none can be booked twice."""
     _ADD.run(
         tx,
         [
@@ -180,13 +178,13 @@ def _amount(row: Row[Any]) -> Amount:
 
 
 def settle(tx: Tx, booked: Sequence[Charge]) -> None:
-    """Charges in place of their reservations. One whose reservation is gone was booked before, or assumed."""
+    """Replace reservations by charges. A charge without reservation was booked before, or assumed, and is skipped."""
     by_id = {charge.reservation: charge for charge in booked}
     _close(tx, reservations.take(tx, sorted(by_id)), by_id)
 
 
 def release(tx: Tx, ids: Sequence[UUID]) -> int:
-    """Give back what was reserved for requests that were never made, or cost nothing; how many there were."""
+    """Release reservations of requests that were never sent, or cost nothing; return their number."""
     taken = reservations.take(tx, ids)
     _close(tx, taken, {})
     return len(taken)
@@ -216,7 +214,7 @@ def _close(tx: Tx, taken: Sequence[Taken], costs: Mapping[UUID, Charge]) -> None
             change.spent += cost
             change.excess += cost.above(one.worst)
     add(tx, booked)
-    # As late as can be: every paid request of all jobs waits for these rows.
+    # As late as possible: every paid request of all jobs waits for these rows.
     for budget in budgets.close(tx, budgets.hold(tx, list(changes)), changes):
         _tell(tx, budget)
     for one, charge in booked:
@@ -234,7 +232,7 @@ def _tell(tx: Tx, budget: Budget) -> None:
     whose = f"of job {short(job_id)}" if job_id else f"of {budget.key.period}"
     spent, most = (shown(part, getattr(of, part)) for of in (budget.spent, budget.cap))
     sentence = ALERTS[AlertKind.SPENDING].format(percent=budget.told, whose=whose, spent=spent, most=most)
-    # Requests that were in flight when a job was cancelled are paid for, and nobody has to look after its budget.
+    # Requests in flight when a job is cancelled are still charged, but need no alert.
     if job_id is None or jobs.states(tx, [job_id]).get(job_id) not in OVER:
         alerts.fire(tx, AlertKind.SPENDING, alerts.spending_subject(budget.key, budget.told), sentence, job_id=job_id)
     outbox.budget_reached(tx, budget, sentence)

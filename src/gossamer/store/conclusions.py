@@ -1,7 +1,7 @@
-"""What is done with a job when its walk is over: last call, conclusion, and how far that is.
+"""Conclusions: the phases of a job after its crawl, which are the last call and the conclusion, and their progress.
 
-A job has a row here from the end of its first walk on, if its recipe concludes. One process at a time holds its lease;
-every step it takes is a transaction that checks the lease and that the job still runs.
+A job whose recipe concludes has a row here from the end of its first crawl. One process at a time holds its lease;
+every step is a transaction that checks the lease and that the job still runs.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ from gossamer.model.record import FIRST_STEP, Record
 from gossamer.model.states import JobState, PageState, Phase
 from gossamer.store import counters, events, openings, records
 from gossamer.store import jobs as job_store
-from gossamer.store.counters import Change
+from gossamer.store.counters import CounterChange
 from gossamer.store.openings import Opening
 
-MOST_TRIES = 3  # without a step forward
+MOST_TRIES = 3  # without progress
 
 _WORKED = (Phase.CALLING, Phase.CONCLUDING)
 _FREED: dict[str, Any] = {"lease": None, "lease_until": None, "worker": None}
@@ -32,7 +32,7 @@ _RUNS = exists().where(jobs.c.id == conclusions.c.job_id, jobs.c.state == JobSta
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """How far a job is after its walk."""
+    """Progress of a job after its crawl."""
 
     job_id: UUID
     phase: Phase
@@ -69,7 +69,7 @@ def any_at_all(tx: Tx) -> bool:
 
 
 def walked(tx: Tx, job_id: UUID, comparison: Comparison) -> None:
-    """The last site of a running job has ended. Its baseline is chosen when that happens for the first time."""
+    """Start the next phase after the last site of a running job has ended; the first time also choose its baseline."""
     if not job_store.is_over(tx, job_id):
         return
     known = of_job(tx, job_id)
@@ -82,13 +82,13 @@ def walked(tx: Tx, job_id: UUID, comparison: Comparison) -> None:
     elif known.phase is Phase.WALKING:
         _enter(tx, job_id, Phase.CALLING)
     elif known.phase is Phase.OVER:
-        # It was set going again, and not to try what failed.
+        # The job was resumed, and not by a retry of its failures.
         raise_generation(tx, job_id)
         _enter(tx, job_id, Phase.CALLING)
 
 
 def raise_generation(tx: Tx, job_id: UUID) -> None:
-    """Something of the job is tried again: what was concluded is worked out anew when that is over."""
+    """Start a new generation after a retry: the conclusion is computed again at the end of the crawl."""
     anew = {
         "phase": Phase.WALKING,
         "generation": conclusions.c.generation + 1,
@@ -135,13 +135,13 @@ def _baseline(tx: Tx, job_id: UUID, comparison: Comparison) -> UUID | None:
 
 
 def waiting(tx: Tx) -> int:
-    """How many conclusions nobody works on."""
+    """Count the conclusions that wait for a worker."""
     free = conclusions.c.phase.in_(_WORKED) & conclusions.c.lease.is_(None)
     return int(tx.run(select(func.count()).select_from(conclusions).where(free, _RUNS)).scalar_one())
 
 
 def claim(tx: Tx, worker: str, token: UUID, lease: timedelta) -> Conclusion | None:
-    """The oldest that waits; nobody else gets it for as long as the lease is renewed. Each claim is a try."""
+    """Lease the oldest waiting conclusion until the lease is no longer renewed. Each claim counts as a try."""
     free = conclusions.c.phase.in_(_WORKED) & conclusions.c.lease.is_(None)
     oldest = select(conclusions.c.job_id).where(free, _RUNS).order_by(conclusions.c.job_id).limit(1)
     if tx.dialect.row_locks:
@@ -159,23 +159,23 @@ def renew(tx: Tx, job_id: UUID, token: UUID, lease: timedelta) -> bool:
 
 
 def hand_back(tx: Tx, job_id: UUID, token: UUID) -> bool:
-    """It goes on some other time, and nobody is to blame."""
+    """Return a conclusion without counting a failed try."""
     return bool(tx.run(_held(job_id, token).values(tries=0, **_FREED)).rowcount)
 
 
 def void(tx: Tx, job_id: UUID, token: UUID) -> None:
-    """Whoever worked on it has died."""
+    """Release the lease of a worker that has died."""
     tx.run(_held(job_id, token).values(**_FREED))
 
 
 def void_home(tx: Tx, home: str) -> None:
-    """The caller holds the home: none of its former processes lives."""
+    """Release the leases of a data folder's former workers; the caller holds its lock, so none is running."""
     theirs = conclusions.c.worker.startswith(f"{home}/", autoescape=True)
     tx.run(update(conclusions).where(theirs).values(tries=0, **_FREED))
 
 
 def take_back(tx: Tx) -> None:
-    """Those whose leases have run out wait again."""
+    """Release the leases that have expired."""
     lost = conclusions.c.lease.is_not(None) & (conclusions.c.lease_until < tx.now)
     tx.run(update(conclusions).where(lost).values(**_FREED))
 
@@ -193,9 +193,9 @@ def _held(job_id: UUID, token: UUID) -> Any:
 
 
 def call(tx: Tx, job_id: UUID, token: UUID, asked: Sequence[Opening]) -> Phase | None:
-    """Ask for the pages of the last call, once per generation; the phase that follows. None: it is not ours any more.
+    """Open the pages of the last call, once per generation; return the next phase, or None if the lease is lost.
 
-    Without a page that is new the conclusion follows at once, and the lease stays where it is.
+    Without new pages the conclusion follows at once under the same lease.
     """
     if job_store.hold(tx, job_id) is not JobState.RUNNING:
         return None
@@ -212,7 +212,7 @@ def call(tx: Tx, job_id: UUID, token: UUID, asked: Sequence[Opening]) -> Phase |
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """A step of a conclusion as it is written."""
+    """A step of a conclusion to be written."""
 
     job_id: UUID
     token: UUID
@@ -225,47 +225,49 @@ class Advance:
 
 
 def advance(tx: Tx, step: Advance, concluded: Sequence[Record]) -> bool:
-    """Write a step with its cursor; False, and nothing written, if it is not ours any more or the job does not run."""
+    """Write a step with its cursor; False, with nothing written, if the lease is lost or the job does not run."""
     here = (conclusions.c.cursor == step.old) & (conclusions.c.phase == Phase.CONCLUDING) & _RUNS
     values = {"cursor": step.new, "note": step.note[:200], "done": step.done, "total": step.total, "tries": 0}
     if not tx.run(_held(step.job_id, step.token).where(here).values(**values)).rowcount:
-        # Perhaps it was written before, and the answer was not heard.
+        # It may have been written before, in a transaction whose commit was not confirmed.
         said = (conclusions.c.cursor == step.new) & (conclusions.c.phase == Phase.CONCLUDING)
         return bool(tx.run(_held(step.job_id, step.token).where(said, _RUNS).values(tries=0)).rowcount)
     new = records.conclude(tx, step.job_id, step.generation, concluded)
-    counters.add(tx, 0, {step.job_id: Change(records=new)})
+    counters.add(tx, 0, {step.job_id: CounterChange(records=new)})
     return True
 
 
 def drop_former(tx: Tx, job_id: UUID, token: UUID, generation: int, kind: str, after: bytes, most: int) -> bytes | None:
-    """Delete what only earlier generations have concluded, a step at a time: where the next one begins, nowhere after
-    the last. None: it is not ours any more."""
+    """Delete up to `most` records concluded only by earlier generations.
+
+    Returns the key at which the next call begins, empty after the last one; None if the lease is lost.
+    """
     if not tx.run(_held(job_id, token).where(_RUNS).values(tries=0)).rowcount:
         return None
     job_store.hold(tx, job_id)
     gone, further = records.drop_former(tx, job_id, kind, generation, after, most)
     if gone:
-        counters.take_back(tx, job_id, Change(records=-gone))
-        # The audit holds the rows against the last checkpoint, and there are fewer than it knew of.
+        counters.take_back(tx, job_id, CounterChange(records=-gone))
+        # The audit compares the rows with the last checkpoint, and now there are fewer.
         counters.take(tx, job_id, CheckpointCause.VISITS)
     return further
 
 
 def is_held(tx: Tx, job_id: UUID, token: UUID) -> bool:
-    """Whether the lease is ours and the job runs."""
+    """Return True if the lease still holds and the job runs."""
     mine = (conclusions.c.job_id == job_id) & (conclusions.c.lease == token) & _RUNS
     return bool(tx.run(select(exists().where(mine))).scalar())
 
 
 def end(tx: Tx, job_id: UUID, token: UUID) -> bool:
-    """The conclusion is over; the job is completed in the same transaction."""
+    """End the conclusion, in the transaction that completes the job."""
     mine = (conclusions.c.phase == Phase.CONCLUDING) & (conclusions.c.lease == token)
     ended = _enter(tx, job_id, Phase.OVER, mine)
     tx.run(_held(job_id, token).values(**_FREED))
     return ended
 
 
-# What recipes read
+# Rows for recipes
 
 
 _FACTS = (
@@ -275,7 +277,7 @@ _FACTS = (
 
 
 def page_facts(tx: Tx, job_id: UUID, after: bytes, limit: int) -> list[PageFacts]:
-    """Pages by key."""
+    """Return pages of a job after a key, ordered by key."""
     query = select(*(pages.c[name] for name in _FACTS)).where(pages.c.job_id == job_id, pages.c.key > after)
     return [
         PageFacts(

@@ -1,8 +1,8 @@
-"""Counters of jobs, from which their progress is read however many rows they have.
+"""Counters of jobs, from which progress is read, however many rows a job has, and checkpoints of the counters.
 
-Checkpoints keep what the counters said when a job paused, ended or was left, and now and then in between. Taking one
-holds the job's row until commit, and so does taking something back (a retry, an erasure). Otherwise one that still
-counts what is being taken back could be written after the one that no longer does, and be the last.
+A checkpoint is written when a job pauses, ends or is left by its runner, and regularly in between. Writing one locks
+the job's row until commit, and so does subtracting (a retry, an erasure). Otherwise a checkpoint from before the
+subtraction could be written after it, and be the last.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,8 +15,7 @@ from uuid import UUID
 from sqlalchemy import Executable, Row, bindparam, case, delete, func, insert, select, update
 
 from gossamer.db.bulk import BulkStatement
-from gossamer.db.tables import checkpoints, conclusions, counters, jobs, minutes
-from gossamer.db.tables_money import PARTS, budgets
+from gossamer.db.tables import PARTS, budgets, checkpoints, conclusions, counters, jobs, minutes
 from gossamer.db.transactions import Dialect, Tx
 from gossamer.model.ids import new_id
 from gossamer.model.job import Checkpoint, CheckpointCause, Progress
@@ -25,12 +24,12 @@ from gossamer.model.states import JobState, PageState, Phase, SiteState
 
 SHARDS = 16
 WINDOW = timedelta(minutes=15)
-PAGES_WINDOW = timedelta(minutes=3)  # short: how fast the last sites give pages shows once the others are over
+PAGES_WINDOW = timedelta(minutes=3)  # short: so the rate soon reflects the last remaining sites
 SHORTEST = timedelta(seconds=10)
 
 
 @dataclass(slots=True)
-class Change:
+class CounterChange:
     """Additions of one batch to a job's counters."""
 
     sites_done: int = 0
@@ -46,7 +45,7 @@ class Change:
     requests: int = 0  # for pages
     failed: int = 0  # of those requests
     writes: int = 0  # batches of results written before this one
-    write_ms: int = 0  # time these writes have taken together
+    write_ms: int = 0  # total duration of these writes
 
     @property
     def sites_finished(self) -> int:
@@ -58,7 +57,7 @@ class Change:
 
 
 _OF_MINUTES = ("requests", "failed", "writes", "write_ms")
-NAMES = tuple(field.name for field in fields(Change) if field.name not in _OF_MINUTES)
+NAMES = tuple(field.name for field in fields(CounterChange) if field.name not in _OF_MINUTES)
 OF_SITE = {
     SiteState.DONE: "sites_done",
     SiteState.FAILED: "sites_failed",
@@ -84,14 +83,14 @@ _CREATE = BulkStatement(
 
 
 def create(tx: Tx, job_id: UUID, pages_open: int = 0) -> None:
-    """`pages_open`: it has so many pages before anything was done for it."""
+    """Create the counters of a job that starts with so many open pages."""
     rows = [{"job_id": job_id, "shard": shard, **_NOTHING} for shard in range(SHARDS)]
     rows[0]["pages_open"] = pages_open
     _CREATE.run(tx, rows)
 
 
-def add(tx: Tx, shard: int, changes: Mapping[UUID, Change]) -> None:
-    """Add each job's change to the caller's shard and to the present minute."""
+def add(tx: Tx, shard: int, changes: Mapping[UUID, CounterChange]) -> None:
+    """Add each job's change to the caller's shard and to the current minute."""
     ordered = sorted(changes.items())
     tx.run_many(_ADD, [_addition(tx, job_id, shard, change) for job_id, change in ordered])
     minute = tx.now.replace(second=0, microsecond=0)
@@ -121,7 +120,7 @@ def _in_minutes(dialect: Dialect) -> Executable:
     return made
 
 
-def take_back(tx: Tx, job_id: UUID, change: Change) -> None:
+def take_back(tx: Tx, job_id: UUID, change: CounterChange) -> None:
     """Subtract from a job's counters what was reopened.
 
     Its minutes are kept, because they measure its past speed.
@@ -129,7 +128,7 @@ def take_back(tx: Tx, job_id: UUID, change: Change) -> None:
     tx.run(_ADD, _addition(tx, job_id, 0, change))
 
 
-def _addition(tx: Tx, job_id: UUID, shard: int, change: Change) -> dict[str, Any]:
+def _addition(tx: Tx, job_id: UUID, shard: int, change: CounterChange) -> dict[str, Any]:
     return {
         "b_job": job_id,
         "b_shard": shard % SHARDS,
@@ -138,7 +137,7 @@ def _addition(tx: Tx, job_id: UUID, shard: int, change: Change) -> dict[str, Any
     }
 
 
-# Prepared once: whoever follows a job asks four times a second.
+# Prepared once: a live view asks four times a second.
 _SUMS = select(
     *(func.coalesce(func.sum(counters.c[name]), 0).label(name) for name in NAMES),
     func.max(counters.c.last_at).label("last_at"),
@@ -177,7 +176,7 @@ def progress(tx: Tx, job_id: UUID) -> Progress:
 
 
 def _doing(job: Any) -> str:
-    """What is done with a job whose walk is over, in words."""
+    """Describe the current phase of a job whose crawl is over."""
     match job.phase:
         case Phase.CALLING:
             return "looking for what is still to be asked for"
@@ -234,7 +233,7 @@ _ADD_CHECKPOINT = insert(checkpoints)
 
 _FINISHED = checkpoints.c.sites_done + checkpoints.c.sites_failed + checkpoints.c.sites_partial
 
-# One statement, since a batch in which a visit ended asks this: what the counters say, and what the last row said.
+# The counters and the last checkpoint in one statement, because every batch in which a visit ended runs it.
 _PRESENT = (
     select(
         jobs.c.state,
@@ -253,7 +252,7 @@ _HOLD = select(jobs.c.id).where(jobs.c.id == bindparam("job")).with_for_update(k
 
 
 def take(tx: Tx, job_id: UUID, cause: CheckpointCause) -> None:
-    """Write down what the counters say now; nothing for a job that is gone. The caller holds the job."""
+    """Write a checkpoint of the counters; nothing for a deleted job. The caller has locked the job."""
     present = tx.run(_PRESENT, {"job": job_id}).first()
     if present:
         _write(tx, job_id, cause, present)
@@ -269,8 +268,8 @@ def take_due(tx: Tx, job_ids: Iterable[UUID], every: int = EVERY) -> None:
     for job_id in job_ids:
         present = _if_due(tx, job_id, every)
         if present and tx.dialect.row_locks:
-            # Asked once more under the lock. Nobody is waited for, since we have locked sites, which come after jobs:
-            # while somebody else holds the job this one is left out, and the next batch takes it.
+            # Checked again under the lock. We have locked sites, which come after jobs in the lock order, and so must
+            # not wait: if another transaction has locked the job, a later batch writes the checkpoint.
             held = tx.run(_HOLD, {"job": job_id}).first()
             present = _if_due(tx, job_id, every) if held else None
         if present:
@@ -282,12 +281,12 @@ def _if_due(tx: Tx, job_id: UUID, every: int) -> Row[Any] | None:
     if present is None:
         return None
     finished = sum(getattr(present, name) for name in _ENDINGS)
-    # Fewer than before are as good a reason: domains that failed are being tried again.
+    # A decrease counts as well: failed domains are being retried.
     return present if abs(finished - (present.finished or 0)) >= every else None
 
 
 def take_running(tx: Tx) -> int:
-    """The runner goes: a checkpoint of each job it leaves at work. How many there are."""
+    """Write a checkpoint of every running job at the shutdown of the runner; return their number."""
     left = select(jobs.c.id).where(jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING))).order_by(jobs.c.id)
     found = tx.run(left.with_for_update(key_share=True) if tx.dialect.row_locks else left).scalars().all()
     for job_id in found:
@@ -303,7 +302,7 @@ def last(tx: Tx, job_id: UUID) -> Checkpoint | None:
 def _write(tx: Tx, job_id: UUID, cause: CheckpointCause, present: Row[Any]) -> None:
     identifier = new_id(tx.now)
     if present.newest is not None and identifier <= present.newest:
-        # The clock was set back. The last one must stay the last, whatever time it was.
+        # The clock was set back: the new checkpoint must still be the last one.
         identifier = UUID(int=present.newest.int + 1)
     row = {
         "job_id": job_id,

@@ -1,7 +1,7 @@
-"""Dead letters: visits that were given up because their workers ended too often while walking them.
+"""Dead letters: visits that were given up because they crashed their worker too often.
 
-A letter is open as long as its alert is. Dropping it clears the alert and nothing else: the visit stays `dead`, since
-that is what happened to it, and its site stays failed.
+A letter is open as long as its alert is. Dropping it only clears the alert: the visit stays `dead` and its site
+failed.
 """
 
 from collections.abc import Sequence
@@ -18,21 +18,21 @@ from gossamer.db.tables import pages, visits
 from gossamer.db.tables import sites as site_rows
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
-from gossamer.model.alert import AlertKind
+from gossamer.model.alert import ALERTS, AlertKind
 from gossamer.model.ids import fits, short
 from gossamer.model.job import CheckpointCause
-from gossamer.model.messages import ALERTS
 from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import PAGE_MOVES, JobState, PageState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key
-from gossamer.store import alerts, counters, events, jobs, lanes, sites
-from gossamer.store.counters import Change
-from gossamer.store.sites import Closing, SiteChange
-from gossamer.store.visit_transitions import FREED, TOLD_ANEW, Moving, may_become, moving, tell
+from gossamer.store import alerts, counters, events, jobs, sites
+from gossamer.store import visits as visit_store
+from gossamer.store.counters import CounterChange
+from gossamer.store.sites import SiteChange, SiteEnding
+from gossamer.store.visit_transitions import FREED, RESET_ON_RELEASE, Moving, may_become, moving, tell
 
 _UNTIL = b"\xff" * 8
-# From these a job does not go on by itself.
+# In these states a job does not continue automatically.
 _AT_REST = frozenset({JobState.PAUSED, JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED})
 
 
@@ -47,15 +47,15 @@ class DeadLetter:
     deaths: int
     last_error: str
     died_at: datetime
-    pages: int  # that were open, and failed with it
+    pages: int  # open pages that failed with it
 
 
 def bury(tx: Tx, doomed: Moving, error: str) -> None:
-    """End a running visit for good: its open pages and its site fail saying so. The caller has locked the site."""
+    """End a running visit permanently, with its open pages and its site. The caller has locked the site."""
     died = {"state": VisitState.DEAD, "deaths": visits.c.deaths + 1, "last_error": error, "due_at": tx.now}
     legal = (visits.c.id == doomed.id) & may_become(VisitState.DEAD)
     deaths = tx.run(
-        update(visits).where(legal).values(**FREED, **TOLD_ANEW, **died).returning(visits.c.deaths)
+        update(visits).where(legal).values(**FREED, **RESET_ON_RELEASE, **died).returning(visits.c.deaths)
     ).scalar()
     if deaths is None:
         return
@@ -66,10 +66,10 @@ def bury(tx: Tx, doomed: Moving, error: str) -> None:
     mine = _pages_of(doomed, site) & pages.c.state.in_(origins(PAGE_MOVES, PageState.FAILED))
     failed = tx.run(update(pages).where(mine).values(state=PageState.FAILED, due_at=None, **ended)).rowcount
     _open_pages(tx, doomed, -failed)
-    change = Change(pages_failed=failed, pages_open=-failed)
+    change = CounterChange(pages_failed=failed, pages_open=-failed)
     if _lives_on(tx, doomed):
-        pass  # its own visit decides what follows
-    elif sites.close(tx, [Closing(doomed.site_id, SiteState.FAILED, trouble.reason.name, trouble.detail)]):
+        pass  # the visit in the home lane decides what follows
+    elif sites.close(tx, [SiteEnding(doomed.site_id, SiteState.FAILED, trouble.reason.name, trouble.detail)]):
         events.add(tx, doomed.job_id, "site.failed", trouble.sentence, site_id=doomed.site_id)
         change.sites_failed = int(site.listed)
     counters.add(tx, 0, {doomed.job_id: change})
@@ -84,8 +84,8 @@ def _lives_on(tx: Tx, doomed: Moving) -> bool:
     """
     if tx.run(select(visits.c.lane).where(visits.c.id == doomed.id)).scalar_one() == HOME_LANE:
         return False
-    left = lanes.open_pages(tx, [doomed.site_id])[doomed.site_id]
-    return bool(left) or lanes.wake_home(tx, doomed.site_id, "its visit in another lane was given up")
+    left = visit_store.open_pages(tx, [doomed.site_id])[doomed.site_id]
+    return bool(left) or visit_store.wake_home(tx, doomed.site_id, "its visit in another lane was given up")
 
 
 def recent(tx: Tx, limit: int) -> list[DeadLetter]:
@@ -98,7 +98,7 @@ def get(tx: Tx, identifier: UUID) -> DeadLetter | None:
 
 
 def matching(tx: Tx, digits: str, limit: int = 5) -> list[UUID]:
-    """Letters whose id these hexadecimal digits fit, newest first."""
+    """Return letters whose id matches these hexadecimal digits, newest first."""
     found = [one for one in _waiting(tx) if fits(one, digits)]
     return [letter.id for letter in _letters(tx, found[:limit])]
 
@@ -123,11 +123,11 @@ def retry(tx: Tx, identifier: UUID, who: str = "user") -> bool:
     anew = {"reason": "", "detail": "", "settled_at": None}
     opened = tx.run(update(pages).where(crashed).values(state=PageState.PENDING, **anew)).rowcount
     _open_pages(tx, dead, opened)
-    change = Change(pages_failed=-opened, pages_open=opened)
+    change = CounterChange(pages_failed=-opened, pages_open=opened)
     if sites.reopen(tx, [dead.site_id], "retried", who=who) and was.listed:
         setattr(change, f"sites_{was.state}", -1)
     counters.take_back(tx, dead.job_id, change)
-    # The audit holds the rows against the last checkpoint, and less has ended now than it knew of.
+    # The audit compares the rows with the last checkpoint, and now fewer visits have ended.
     counters.take(tx, dead.job_id, CheckpointCause.VISITS)
     alerts.clear(tx, AlertKind.DEAD_LETTER, str(identifier))
     _go_on(tx, found, state, who)
@@ -135,7 +135,7 @@ def retry(tx: Tx, identifier: UUID, who: str = "user") -> bool:
 
 
 def drop(tx: Tx, identifier: UUID, who: str = "user") -> bool:
-    """It is not shown any more; False if it was not. The visit and its site stay as they are."""
+    """Hide a dead letter; False if it was not open. The visit and its site are unchanged."""
     found = get(tx, identifier)
     if found is None or not alerts.clear(tx, AlertKind.DEAD_LETTER, str(identifier)):
         return False
@@ -144,12 +144,12 @@ def drop(tx: Tx, identifier: UUID, who: str = "user") -> bool:
     return True
 
 
-# Only these became open again: pages that failed for reasons of their own stay failed.
+# Only these are reopened: pages that failed for other reasons stay failed.
 _CRASHED = pages.c.state.in_(origins(PAGE_MOVES, PageState.PENDING)) & (pages.c.reason == Reason.CRASHED.name)
 
 
 def _go_on(tx: Tx, letter: DeadLetter, state: JobState | None, who: str) -> None:
-    """A job that is at rest runs again. Said last, since it may be refused: then nothing of all this has happened."""
+    """Resume a job that is not running. Called last: if it is refused, the transaction is rolled back."""
     if state is JobState.ARCHIVED or (
         state in _AT_REST and not jobs.move(tx, letter.job_id, JobState.RUNNING, who=who)
     ):
@@ -169,7 +169,7 @@ def _waiting(tx: Tx, limit: int | None = None) -> list[UUID]:
 
 
 def _letters(tx: Tx, ids: Sequence[UUID]) -> list[DeadLetter]:
-    """In the order of the ids."""
+    """Return the dead letters of these visits, in the order of the ids."""
     query = (
         select(visits, site_rows.c.host, site_rows.c.entries, job_rows.c.name, job_rows.c.state.label("job_state"))
         .join(site_rows, site_rows.c.id == visits.c.site_id)
@@ -202,7 +202,7 @@ def _site(tx: Tx, site_id: UUID) -> Any:
 
 
 def _pages_of(visit: Any, site: Any) -> ColumnElement[bool]:
-    """A visit's pages, by the range of keys that its site has."""
+    """Select a visit's pages by the key range of its site."""
     prefix = url_key(site.entries[0])[:4]
     of_site = (pages.c.key >= prefix) & (pages.c.key <= prefix + _UNTIL)
     return and_(pages.c.job_id == visit.job_id, of_site, pages.c.visit_id == visit.id)

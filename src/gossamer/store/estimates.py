@@ -1,4 +1,4 @@
-"""Estimates: kept with their jobs, what those have cost since, and what is known of the sites of a new one."""
+"""Estimates of jobs, the actual costs, and known facts about the sites of a new job."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -7,20 +7,19 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Row, bindparam, func, insert, select, true
 
-from gossamer.db.tables import counters, jobs, memory, sites, visits
-from gossamer.db.tables_money import budgets, charges, estimates
+from gossamer.db.tables import budgets, charges, counters, estimates, jobs, memory, sites, visits
 from gossamer.db.transactions import Tx
 from gossamer.model.job import Comparable, Estimate, Past, Probed, TrackRecord
 from gossamer.model.rungs import Experience
 from gossamer.model.states import JobState, VisitState
 
-MOST = 12  # jobs that are looked back at: more would be slow to notice what was learned since
-_ENOUGH = 3  # jobs with the very same limits, without which others will do
+MOST = 12  # past jobs that are used: with more, estimates would adapt slowly
+_ENOUGH = 3  # jobs with the same limits; with fewer, jobs with other limits are used too
 _AT_ONCE = 500  # names in one statement
 
 
 def keep(tx: Tx, job_id: UUID, shown: Estimate) -> None:
-    """As it was shown, so that it can be held against what the job costs."""
+    """Store an estimate as shown to the user, to compare it with the cost later."""
     like = shown.like
     row = {
         "job_id": job_id,
@@ -42,14 +41,14 @@ def of_job(tx: Tx, job_id: UUID) -> Estimate | None:
 
 
 def _sum(*names: str) -> ColumnElement[int]:
-    """Over a job's counters."""
+    """Return the sum of these columns over a job's counters."""
     total = sum((counters.c[name] for name in names[1:]), start=counters.c[names[0]])
     return func.coalesce(
         select(func.sum(total)).where(counters.c.job_id == jobs.c.id).correlate(jobs).scalar_subquery(), 0
     )
 
 
-# A job that was cancelled, or stopped at its limit, says nothing about what all of it would have cost.
+# A job that was cancelled, or stopped at its limit, does not show the full cost.
 _SITES = _sum("sites_done", "sites_failed", "sites_partial")
 _TO_ITS_END = jobs.c.state.in_((JobState.COMPLETED, JobState.ARCHIVED)) & (jobs.c.sites_total <= _SITES)
 _SPENT = (
@@ -72,7 +71,7 @@ def _whose(account: str | None) -> ColumnElement[bool]:
 
 
 def similar(tx: Tx, like: Comparable, account: str | None = None) -> dict[UUID, Past]:
-    """The latest jobs with the same ladder, and with the same limits if there are enough of those; newest first."""
+    """Return the latest jobs with the same ladder, and the same limits if there are enough; newest first."""
     wanted = (estimates.c.recipe == like.recipe) & (estimates.c.ladder == ",".join(like.ladder))
     rows = tx.rows(_SPENT.where(wanted, _whose(account)).limit(2 * MOST), {})
     same = [row for row in rows if (row.pages_per_site, row.top_pages) == (like.pages_per_site, like.top_pages)]
@@ -109,7 +108,7 @@ def experiences(tx: Tx, domains: Sequence[str]) -> dict[str, dict[str, Experienc
 
 
 def sizes(tx: Tx, ids: Sequence[UUID], hosts: Sequence[str]) -> dict[str, int]:
-    """Pages read of these sites by the first of these jobs that had them."""
+    """Return the pages read of each site by the first of these jobs that had it."""
     found: dict[str, int] = {}
     for job_id in ids:
         for some in _chunks([host for host in hosts if host not in found]):
@@ -121,7 +120,7 @@ def sizes(tx: Tx, ids: Sequence[UUID], hosts: Sequence[str]) -> dict[str, int]:
 
 
 def busy_domains(tx: Tx, domains: Sequence[str]) -> set[str]:
-    """Of these, those that a running job still visits."""
+    """Return which of these domains are still visited by a running job."""
     waiting = visits.c.state.in_((VisitState.READY, VisitState.ISSUED, VisitState.RUNNING))
     found: set[str] = set()
     for some in _chunks(domains):

@@ -6,14 +6,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    ColumnElement,
-    Row,
-    insert,
-    select,
-)
+from sqlalchemy import ColumnElement, Row, insert, select
 
-from gossamer.db import tables as t
 from gossamer.db.bulk import BulkStatement
 from gossamer.db.tables import events, sites
 from gossamer.db.transactions import Tx
@@ -65,7 +59,7 @@ _ADD = BulkStatement(insert(events))
 
 
 def add_many(tx: Tx, happened: Sequence[tuple[UUID, Event]]) -> None:
-    """All at once: this is done for every visit that changes its state."""
+    """Insert events in one statement: every change of a visit's state adds one."""
     _ADD.run(
         tx,
         [
@@ -90,7 +84,7 @@ def of_job(tx: Tx, job_id: UUID, limit: int = 1000) -> list[Event]:
 
 
 def latest(tx: Tx, job_id: UUID, limit: int) -> list[Line]:
-    """The last things that happened to a job's sites and visits, newest first."""
+    """Return the latest events of a job's sites and visits, newest first."""
     return _lines(tx, job_id, events.c.site_id.is_not(None), limit=limit)
 
 
@@ -126,7 +120,7 @@ def _event(row: Row[Any]) -> Event:
 
 
 def happened(tx: Tx, job_id: UUID, after: UUID | None, limit: int) -> list[Line]:
-    """Events in their order, those of a job's visits left out: what people follow a job by."""
+    """Return events of a job and its sites after one, oldest first, without those of visits."""
     wanted = (events.c.job_id == job_id) & events.c.visit_id.is_(None)
     if after:
         wanted &= events.c.id > after
@@ -142,6 +136,6 @@ def last_event(tx: Tx, job_id: UUID) -> UUID | None:
 
 
 def forgot_at(tx: Tx, job_id: UUID) -> list[datetime]:
-    """When something of a job was forgotten, each time."""
-    query = select(t.events.c.at).where(t.events.c.job_id == job_id, t.events.c.kind == "job.forgot")
-    return list(tx.run(query.order_by(t.events.c.id)).scalars())
+    """Return the times at which data of a job was erased."""
+    query = select(events.c.at).where(events.c.job_id == job_id, events.c.kind == "job.forgot")
+    return list(tx.run(query.order_by(events.c.id)).scalars())

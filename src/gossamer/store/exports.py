@@ -1,4 +1,4 @@
-"""Exports: rows that become files.
+"""Exports: files made from a job's rows.
 
 The process that makes a file holds a lease, whose token fences every write.
 """
@@ -19,7 +19,7 @@ from gossamer.model.rungs import Lane
 from gossamer.model.states import JobState
 from gossamer.store import outbox, workers
 
-MOST_TRIES = 3  # that ended with the death of whoever made the file
+MOST_TRIES = 3  # that ended with the death of the worker
 
 _FREED = {"lease": None, "lease_until": None, "worker": None}
 
@@ -53,7 +53,7 @@ def add(tx: Tx, job_id: UUID, wanted: Sequence[ExportRequest], home: str) -> lis
 
 @dataclass(frozen=True, slots=True)
 class MadeFile:
-    """A file that was made before its job was completed; `reason` says why there is none."""
+    """A file made before the completion of its job; `reason` is set if making it failed."""
 
     wanted: ExportRequest
     key: str
@@ -66,7 +66,7 @@ class MadeFile:
 
 
 def register(tx: Tx, job_id: UUID, made: Sequence[MadeFile]) -> None:
-    """Files of a job that is completed in this transaction; those it had under their names go with the next sweep."""
+    """Add the files of a job that is completed in this transaction; earlier files of the same names expire."""
     for one in made:
         same = (exports.c.job_id == job_id) & (exports.c.type == one.wanted.type) & (exports.c.name == one.wanted.name)
         there = same & exports.c.blob_key.is_not(None) & (exports.c.blob_key != one.key)
@@ -88,7 +88,7 @@ def get(tx: Tx, export_id: UUID) -> Export | None:
 
 
 def of_job(tx: Tx, job_id: UUID) -> list[Export]:
-    """Oldest first."""
+    """Return a job's exports, oldest first."""
     return _found(tx, exports.c.job_id == job_id)
 
 
@@ -100,7 +100,7 @@ def any_open(tx: Tx, home: str, job_id: UUID | None = None) -> bool:
     return bool(tx.run(select(exists().where(wanted))).scalar())
 
 
-# Prepared once: whoever works a home asks twice a second.
+# Prepared once: the runner asks twice a second.
 _WAITING = select(func.count()).where(
     exports.c.state == ExportState.PENDING, or_(exports.c.home == "", exports.c.home == bindparam("home"))
 )
@@ -122,7 +122,7 @@ def any_unmade(tx: Tx, home: str) -> bool:
 
 
 def left_behind(tx: Tx, home: str) -> list[Export]:
-    """Those that wait for another try: the last one may have left a file."""
+    """Return exports that wait for another try and may have an incomplete file from the last one."""
     waits = (exports.c.state == ExportState.PENDING) & exports.c.blob_key.is_not(None)
     return _found(tx, waits & exports.c.home.in_(("", home)))
 
@@ -135,7 +135,7 @@ def claim(
     The lease lasts as long as it is renewed.
     """
     if ours := _found(tx, (exports.c.state == ExportState.RUNNING) & (exports.c.lease == token)):
-        return ours[0]  # said twice: the first time was not heard of
+        return ours[0]  # repeated after a commit that was not confirmed
     wanted = (exports.c.state == ExportState.PENDING) & exports.c.home.in_(("", home))
     if only is not None:
         wanted &= exports.c.id.in_(only)
@@ -144,7 +144,7 @@ def claim(
     export = get(tx, found) if found else None
     if found is None or export is None:
         return None
-    # Known before the first byte of the file is: whatever happens to whoever makes it, it can be removed.
+    # The key is stored before the first byte is written, so that the file of a dead worker can be removed.
     held = {"lease": token, "lease_until": tx.now + lease, "worker": worker, "blob_key": export.key_of(token)}
     start = update(exports).where(exports.c.id == found, exports.c.state == ExportState.PENDING)
     if not tx.run(start.values(**held, state=ExportState.RUNNING, rows_done=0)).rowcount:
@@ -195,7 +195,7 @@ def _held(export: Export) -> ColumnElement[bool]:
 
 
 def cancel(tx: Tx, job_id: UUID, only: Collection[UUID] | None = None) -> int:
-    """Those of a job that are not made yet shall not be; how many."""
+    """Cancel the unfinished exports of a job, or some of them; return their number."""
     wanted = (exports.c.job_id == job_id) & exports.c.state.in_(OPEN)
     if only is not None:
         wanted &= exports.c.id.in_(only)
@@ -204,7 +204,7 @@ def cancel(tx: Tx, job_id: UUID, only: Collection[UUID] | None = None) -> int:
 
 
 def take_back(tx: Tx) -> int:
-    """Those whose makers are gone wait again: all whose lease has run out."""
+    """Return exports with expired leases to the queue, or fail them after too many tries; return their number."""
     lost = _lost(tx)
     values = {"state": ExportState.FAILED, "finished_at": tx.now, "reason": f"Given up after {MOST_TRIES} tries."}
     tx.run(update(exports).where(lost, exports.c.tries >= MOST_TRIES - 1).values(**_FREED, **values))
@@ -222,7 +222,7 @@ def _lost(tx: Tx) -> ColumnElement[bool]:
 
 
 def expire_of_job(tx: Tx, job_id: UUID) -> None:
-    """The job's results shall not be had any longer: whatever is made of them goes with the next sweep."""
+    """Cancel a job's exports and let its files expire, because its results must not be available any longer."""
     cancel(tx, job_id)
     there = (exports.c.job_id == job_id) & exports.c.blob_key.is_not(None)
     tx.run(update(exports).where(there).values(expires_at=tx.now))
@@ -234,33 +234,33 @@ def expired(tx: Tx, home: str, *, remote: bool, limit: int = 100) -> list[Export
 
 
 def count_expired(tx: Tx) -> int:
-    """Files that have been kept long enough and are still there, wherever that is."""
+    """Count the expired files that still exist, on any storage."""
     return int(tx.run(select(func.count()).where(_due(tx))).scalar_one())
 
 
 def count_spooled(tx: Tx, home: str, older_than: timedelta) -> int:
-    """Files made so long ago that still wait on the disk of this home for object storage."""
+    """Count files of this age on the disk of a data folder that wait for object storage."""
     there = exports.c.spooled & exports.c.blob_key.is_not(None) & (exports.c.home == home)
     query = select(func.count()).where(there, exports.c.finished_at < tx.now - older_than)
     return int(tx.run(query).scalar_one())
 
 
 def spooled(tx: Tx, home: str, limit: int = 100) -> list[Export]:
-    """Files on this home's disk that belong into object storage."""
+    """Return files on the disk of a data folder that belong in object storage."""
     there = exports.c.spooled & exports.c.blob_key.is_not(None) & (exports.c.home == home)
     there &= exports.c.state == ExportState.DONE
     return _found(tx, there, limit)
 
 
 def moved(tx: Tx, export: Export) -> bool:
-    """It lies in object storage now. False: meanwhile it was to go."""
+    """Mark a file as moved to object storage. False: it was deleted meanwhile."""
     this = (exports.c.id == export.id) & (exports.c.blob_key == export.blob_key)
     tx.run(update(exports).where(this, exports.c.spooled).values(home="", spooled=False))
-    return bool(_found(tx, this & (exports.c.home == "")))  # also if said twice
+    return bool(_found(tx, this & (exports.c.home == "")))  # also True if repeated
 
 
 def forget_file(tx: Tx, export: Export) -> None:
-    """The file is gone. That there was one is of interest as long as its job is."""
+    """Mark a file as deleted. The row is kept until its job is archived."""
     this = (exports.c.id == export.id) & (exports.c.blob_key == export.blob_key)
     tx.run(update(exports).where(this).values(blob_key=None, spooled=False))
     archived = select(jobs.c.id).where(jobs.c.state == JobState.ARCHIVED)

@@ -1,4 +1,4 @@
-"""Pages that were given one by one: rows from the moment their job is created, and what came of each."""
+"""Pages given one by one: their rows, which exist from the creation of the job, and their results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from gossamer.model.rungs import HOME_LANE, Rung
 from gossamer.model.states import PageState
 from gossamer.model.trouble import NO_WAY_IN, Reason, Trouble
 from gossamer.model.url import url_key
-from gossamer.store import history, lanes, pages, records, visits
+from gossamer.store import history, pages, records, visits
 from gossamer.store.history import PageHistory
 from gossamer.store.visits import VisitChange
 
@@ -39,30 +39,30 @@ def give_pages(
 
 
 def _move(tx: Tx, site_id: UUID, home: UUID, lane: str, count: int) -> UUID:
-    """The site's visit in another lane gets its pages."""
-    lanes.meet(tx, [(site_id, lane)])
+    """Move the pages of a site to its visit in another lane."""
+    visits.meet(tx, [(site_id, lane)])
     visit_id = visits.reopen(tx, site_id, lane, "its pages were listed")
     visits.apply(tx, {home: VisitChange(open_pages=-count), visit_id: VisitChange(open_pages=count)})
     return visit_id
 
 
-_MOST_MOVES = 6  # from site to site: more than any page is passed on
+_MOST_MOVES = 6  # hand-overs between sites: more than the crawler follows
 
 
 @dataclass(frozen=True, slots=True)
 class ScrapedPage:
-    """One address of a job and what came of it."""
+    """One URL of a job and its result."""
 
-    url: str  # in its one spelling
+    url: str  # normalised
     state: PageState
     trouble: Trouble | None = None
     http_status: int | None = None
     tries: int = 0
     settled_at: datetime | None = None
     data: Mapping[str, Any] = field(default_factory=dict)  # its record
-    page_key: bytes = b""  # of the page it is in the end: under this its files lie
-    place: str = ""  # in the order of `after`
-    listed: int = 0  # its place in the list of the person
+    page_key: bytes = b""  # of the final page: its files are stored under this key
+    place: str = ""  # position in the order of `after`
+    listed: int = 0  # its position in the user's list
 
     @property
     def error(self) -> str:
@@ -71,42 +71,42 @@ class ScrapedPage:
 
     @property
     def reason(self) -> str:
-        """The name of what `error` says."""
+        """The name of the Reason behind `error`."""
         return self.trouble.reason.name if self.error and self.trouble else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """Some results of a job, and where the next ones begin; nothing if these were the last."""
+class ScrapedPages:
+    """Some results of a job, and the position of the next ones; "" after the last."""
 
     pages: list[ScrapedPage]
     next: str = ""
 
 
 def at(tx: Tx, job_id: UUID, kind: str, urls: Sequence[str]) -> list[ScrapedPage]:
-    """Those of normalised addresses that the job was given, in their order, with their records of a kind."""
+    """Return the results of these normalised URLs, as far as the job was given them, in their order."""
     by_key = {page.key: page for page in history.pages_at(tx, job_id, [url_key(url) for url in urls])}
     asked = [by_key[key] for url in urls if (key := url_key(url)) in by_key]
     return _read(tx, job_id, kind, asked)
 
 
-def after(tx: Tx, job_id: UUID, kind: str, place: str, limit: int) -> Listing:
-    """The next ones in an order that never changes: the pages of a site lie together."""
+def after(tx: Tx, job_id: UUID, kind: str, place: str, limit: int) -> ScrapedPages:
+    """Return the next results, in a constant order in which pages of a site are adjacent."""
     given = history.given_pages(tx, job_id, bytes.fromhex(place), limit + 1)
     more = len(given) > limit
-    # A page that was read and has no record was taken out by somebody: it is none of the results.
+    # A page that was read but has no record was erased, so it is left out.
     asked = _without_other_spellings(tx, job_id, given[:limit])
     found = [page for page in _read(tx, job_id, kind, asked) if page.data or page.state is not PageState.DONE]
-    return Listing(found, given[limit - 1].key.hex() if more else "")
+    return ScrapedPages(found, given[limit - 1].key.hex() if more else "")
 
 
-def failed_after(tx: Tx, job_id: UUID, place: str, limit: int) -> Listing:
-    """The next ones that could not be had. Of so many that may be, some have been found elsewhere: then it is fewer."""
+def failed_after(tx: Tx, job_id: UUID, place: str, limit: int) -> ScrapedPages:
+    """Return the next failed pages; fewer than `limit` if some were found at another URL."""
     given = history.given_pages(tx, job_id, bytes.fromhex(place), limit + 1, (PageState.FAILED, PageState.SKIPPED))
     some = _without_other_spellings(tx, job_id, given[:limit])
     ends = _followed(tx, job_id, some)
     found = [page for page in map(_page, some, ends, repeat({})) if page.error]
-    return Listing(found, given[limit - 1].key.hex() if len(given) > limit else "")
+    return ScrapedPages(found, given[limit - 1].key.hex() if len(given) > limit else "")
 
 
 def _read(tx: Tx, job_id: UUID, kind: str, asked: Sequence[PageHistory]) -> list[ScrapedPage]:
@@ -117,7 +117,7 @@ def _read(tx: Tx, job_id: UUID, kind: str, asked: Sequence[PageHistory]) -> list
 
 
 def _followed(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[PageHistory]:
-    """Each page, or the one that a redirect to another site has made of it."""
+    """Return each page, or the page of another site that it redirects to."""
     ends = _spelled_otherwise(tx, job_id, asked)
     for _ in range(_MOST_MOVES):
         moved = {end.identity for end in ends if _is_moved(end) and end.identity}
@@ -129,13 +129,13 @@ def _followed(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[PageHi
 
 
 def _without_other_spellings(tx: Tx, job_id: UUID, some: Sequence[PageHistory]) -> list[PageHistory]:
-    """Without addresses that were only tried because the one that was listed led nowhere."""
+    """Leave out URLs that were only tried because the listed spelling did not work."""
     known = history.spellings(tx, job_id, [page.key for page in some])
     return [page for page in some if page.url not in known.get(page.key, ())[1:]]
 
 
 def _spelled_otherwise(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[PageHistory]:
-    """Each page; for one whose address led nowhere, the spelling of it that was read, or is still tried."""
+    """Return each page; if its URL did not work, the spelling that was read or is still being tried."""
     lost = [page.key for page in asked if _led_nowhere(page)]
     known = history.spellings(tx, job_id, lost) if lost else {}
     if not known:

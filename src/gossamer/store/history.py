@@ -1,4 +1,4 @@
-"""The past of single addresses and sites, and every request there is a row of."""
+"""History of single pages and sites, and all recorded requests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _UNTIL_RECORD = b"\xff" * 16
 
 @dataclass(frozen=True, slots=True)
 class SiteHistory:
-    """A site of a job, with all visits that walked it."""
+    """A site of a job with its crawl data."""
 
     id: UUID
     host: str
@@ -44,7 +44,7 @@ class SiteHistory:
 
 @dataclass(frozen=True, slots=True)
 class PageHistory:
-    """A page of a job, with everything that was tried."""
+    """A page of a job with all its attempts."""
 
     key: bytes
     url: str
@@ -87,7 +87,7 @@ def site(tx: Tx, job_id: UUID, host: str) -> SiteHistory | None:
     )
 
 
-# Prepared once: whoever waits for a page asks for it.
+# Prepared once: callers that wait for a page ask for it.
 _AT = (
     select(pages)
     .where(pages.c.job_id == bindparam("job"), pages.c.key.in_(bindparam("keys", expanding=True)))
@@ -96,14 +96,14 @@ _AT = (
 
 
 def pages_at(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> list[PageHistory]:
-    """Those of the pages that exist, in no particular order."""
+    """Return the existing pages of these keys."""
     return [_page(row) for row in tx.run(_AT, {"job": job_id, "keys": keys})]
 
 
 def pages_by_key(
     tx: Tx, job_id: UUID, after: bytes, limit: int, *, state: PageState | None = None, site: SiteHistory | None = None
 ) -> list[PageHistory]:
-    """Pages of a job, or of one of its sites, a step at a time; the pages of a site lie together."""
+    """Return pages of a job, or of one of its sites, ordered by key, so that pages of a site are adjacent."""
     query = select(pages).where(pages.c.job_id == job_id, pages.c.key > after).order_by(pages.c.key).limit(limit)
     if state:
         query = query.where(pages.c.state == state)
@@ -113,7 +113,7 @@ def pages_by_key(
 
 
 def given_pages(tx: Tx, job_id: UUID, after: bytes, limit: int, states: Sequence[PageState] = ()) -> list[PageHistory]:
-    """Pages that were not passed on by other sites, by key, a step at a time; those in some states, or all."""
+    """Return pages that were not handed over by other sites, ordered by key, optionally only in some states."""
     mine = (pages.c.job_id == job_id) & (pages.c.key > after) & (pages.c.handed == 0)
     if states:
         mine &= pages.c.state.in_(states)
@@ -121,7 +121,7 @@ def given_pages(tx: Tx, job_id: UUID, after: bytes, limit: int, states: Sequence
 
 
 def spellings(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, tuple[str, ...]]:
-    """Of these pages those whose site may be entered at several addresses, with these: other spellings of one page."""
+    """Return the entry URLs of these pages' sites, for sites that have several spellings."""
     joined = pages.join(sites, sites.c.id == pages.c.site_id)
     query = select(pages.c.key, sites.c.entries).select_from(joined)
     mine = (pages.c.job_id == job_id) & pages.c.key.in_(list(keys))
@@ -129,13 +129,13 @@ def spellings(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, tuple[
 
 
 def page_with_identity(tx: Tx, job_id: UUID, identity: bytes) -> PageHistory | None:
-    """The page that was read and turned out to be this one."""
+    """Return the page that was read and had this identity."""
     found = _found(tx, job_id, _of_site(identity), pages.c.identity == identity)
     return found[0] if found else None
 
 
 def pages_same_as(tx: Tx, job_id: UUID, key: bytes) -> list[PageHistory]:
-    """All pages of a page's site that were left out because another one is the same."""
+    """Return all pages of a page's site that were skipped as duplicates."""
     return _found(tx, job_id, _of_site(key), pages.c.reason == Reason.SAME_AS.name)
 
 
@@ -195,7 +195,7 @@ def _trouble(row: Any) -> Trouble | None:
 
 
 FIRST = b""
-"""Before the first key there is."""
+"""A key before all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,14 +219,14 @@ class PageRequests(NamedTuple):
 
 
 def requests_of_pages(tx: Tx, job_id: UUID, after: bytes, limit: int) -> list[PageRequests]:
-    """Pages of a job by key, a step at a time. The pages of a site lie together."""
+    """Return pages of a job with their requests, ordered by key, so that pages of a site are adjacent."""
     columns = (pages.c.key, pages.c.site_id, pages.c.url, pages.c.attempts)
     query = select(*columns).where(pages.c.job_id == job_id, pages.c.key > after).order_by(pages.c.key).limit(limit)
     return [PageRequests(bytes(row.key), row.site_id, row.url, attempts_of(row.attempts)) for row in tx.run(query)]
 
 
 def manners_of_sites(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, SiteManners]:
-    """These sites. A robots.txt may be large, so they should not be many."""
+    """Return the crawl rules of these sites; a robots.txt may be large, so ask for few at a time."""
     columns = (sites.c.id, sites.c.host, sites.c.domain, sites.c.robots, sites.c.errands)
     return {
         row.id: SiteManners(row.id, row.host, row.domain, row.robots, tuple(Errand(*errand) for errand in row.errands))
@@ -235,7 +235,7 @@ def manners_of_sites(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, SiteManners]:
 
 
 def jobs_beside(tx: Tx, job_id: UUID) -> list[UUID]:
-    """Other jobs that were worked in the time of this one, as far as their rows say. One not over counts until now."""
+    """Return jobs that ran at the same time as this one; an unfinished job counts until now."""
     until = func.coalesce(jobs.c.finished_at, literal(tx.now, jobs.c.finished_at.type))
     own = tx.run(select(jobs.c.started_at, until.label("until")).where(jobs.c.id == job_id)).first()
     if own is None or own.started_at is None:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Row, Select, bindparam, delete, exists, func, insert, not_, select, text, update
 
-from gossamer.db.tables import conclusions, jobs, sites, visits
+from gossamer.db.tables import QUEUED, conclusions, job_keys, jobs, sites, usage, visits
 from gossamer.db.tables import counters as count_rows
-from gossamer.db.tables_accounts import QUEUED, job_keys, usage
 from gossamer.db.transactions import Tx
 from gossamer.model.account import DEFAULT
 from gossamer.model.alert import AlertKind
@@ -35,11 +35,11 @@ def create(
     sites_total: int,
     priority: Priority = Priority.NORMAL,
     account: str = DEFAULT,
-    at_once: int | None = None,
+    max_concurrency: int | None = None,
     pages_open: int = 0,
     extent: Extent = Extent(),  # noqa: B008 - frozen
 ) -> Job:
-    """A pending job with its counters. Its id carries the database's time. `pages_open` are pages it is given with."""
+    """Create a pending job with its counters; `pages_open` is the number of pages it starts with."""
     identifier = new_id(tx.now)
     tx.run(
         _CREATE,
@@ -54,13 +54,15 @@ def create(
             "created_at": tx.now,
             "priority": priority,
             "account_id": account,
-            "at_once": at_once,
+            "at_once": max_concurrency,
             **_of_extent(extent),
         },
     )
     counters.create(tx, identifier, pages_open)
     events.add(tx, identifier, "job.created", f"{sites_total} sites")
-    return Job(identifier, name, recipe, params, JobState.PENDING, "", tx.now, None, None, priority, at_once, extent)
+    return Job(
+        identifier, name, recipe, params, JobState.PENDING, "", tx.now, None, None, priority, max_concurrency, extent
+    )
 
 
 def _of_extent(extent: Extent) -> dict[str, Any]:
@@ -77,15 +79,9 @@ def get(tx: Tx, identifier: UUID) -> Job | None:
 
 
 def matching(tx: Tx, text: str, limit: int = 5) -> list[UUID]:
-    """Jobs whose id these hexadecimal digits fit, newest first."""
+    """Return jobs whose id matches these hexadecimal digits, newest first."""
     ids = tx.run(select(jobs.c.id).order_by(jobs.c.id.desc())).scalars()
-    found = []
-    for identifier in ids:
-        if fits(identifier, text):
-            found.append(identifier)
-            if len(found) == limit:
-                break
-    return found
+    return list(islice((identifier for identifier in ids if fits(identifier, text)), limit))
 
 
 _LISTED_PAGES = (
@@ -101,7 +97,7 @@ def _sum_of(column: str) -> Any:
     return select(func.sum(count_rows.c[column])).where(count_rows.c.job_id == jobs.c.id).scalar_subquery()
 
 
-# One that was completed and could read none of its pages: people are told that it has failed.
+# Completed jobs that could read none of their pages are shown as failed.
 _READ_NOTHING = (
     jobs.c.names_pages
     & (jobs.c.state == JobState.COMPLETED)
@@ -112,7 +108,7 @@ _READ_NOTHING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class JobFilter:
     """Filter for listing jobs.
 
     Jobs of a single page are listed only if another filter is set, since there may be thousands of them.
@@ -120,7 +116,7 @@ class Wanted:
 
     recipe: str = ""
     state: JobState | None = None
-    name: str = ""  # a part of it
+    name: str = ""  # a substring
     archived: bool = False
     of_pages: bool = False  # only jobs that were given their pages
 
@@ -129,8 +125,8 @@ class Wanted:
         return bool(self.recipe or self.state or self.name or self.of_pages)
 
 
-def recent(tx: Tx, limit: int, wanted: Wanted = Wanted(), account: str | None = None) -> list[Job]:  # noqa: B008
-    """The newest jobs, of one account or of all."""
+def recent(tx: Tx, limit: int, wanted: JobFilter = JobFilter(), account: str | None = None) -> list[Job]:  # noqa: B008
+    """Return the newest jobs, of one account or of all."""
     query = _of_account(select(jobs), account).order_by(jobs.c.id.desc()).limit(limit)
     if wanted.state is JobState.FAILED:
         query = query.where((jobs.c.state == JobState.FAILED) | _READ_NOTHING)
@@ -162,7 +158,7 @@ def named(tx: Tx, name: str, account: str | None = None, limit: int = 5) -> list
 
 
 def names_like(tx: Tx, name: str, account: str | None = None) -> list[str]:
-    """Names that begin with these words."""
+    """Return job names that begin with this text."""
     query = _of_account(select(jobs.c.name), account).where(jobs.c.name.startswith(name, autoescape=True))
     return list(tx.run(query).scalars())
 
@@ -200,7 +196,7 @@ class Claim(NamedTuple):
 
 
 def claims(tx: Tx) -> dict[UUID, Claim]:
-    """Of the jobs that run."""
+    """Return the claims of all running jobs."""
     query = select(jobs.c.id, jobs.c.account_id, jobs.c.priority, jobs.c.at_once).where(
         jobs.c.state == JobState.RUNNING
     )
@@ -214,7 +210,7 @@ def hold(tx: Tx, identifier: UUID) -> JobState | None:
     """Lock and return the state of a job until commit; taken before the locks of its sites."""
     query = _STATE
     if tx.dialect.row_locks:
-        # A row that points to the job is checked against it late in a settle, which must not wait for us then.
+        # A foreign key to the job is checked late in a settle, which must not have to wait for this lock.
         query = query.with_for_update(key_share=True)
     state = tx.run(query, {"job": identifier}).scalar()
     return JobState(state) if state else None
@@ -241,7 +237,7 @@ def move(
     so has never run.
     """
     changes: dict[str, Any] = {"b_id": identifier, "state": target}
-    # Why a job is paused was said when its pause began.
+    # The reason of a pause was stored when it began.
     if why or target is not JobState.PAUSED:
         changes["reason"] = why
     started: datetime | None = None
@@ -265,12 +261,12 @@ def move(
 
 
 def hold_back(tx: Tx, identifier: UUID, why: str) -> None:
-    """Let a pending job wait, and say for what. One that is only waiting for its user has no reason."""
+    """Let a pending job wait, with a reason. A job that waits for its user has no reason."""
     tx.run(_THIS.where(jobs.c.state == JobState.PENDING), {"b_id": identifier, "reason": why})
 
 
 def held_back(tx: Tx) -> list[UUID]:
-    """Pending jobs that start automatically, oldest first; those that wait for their account are listed elsewhere."""
+    """Return pending jobs that start automatically, oldest first, except those that wait for their account."""
     waits = (jobs.c.state == JobState.PENDING) & (jobs.c.reason != "")
     queued = exists().where(usage.c.id == jobs.c.id, usage.c.is_open == 1, usage.c.outcome == QUEUED)
     return list(tx.run(select(jobs.c.id).where(waits, ~queued).order_by(jobs.c.id)).scalars())
@@ -283,7 +279,7 @@ def names_pages_of_one_site(tx: Tx, identifier: UUID) -> bool:
 
 
 def begin_anew(tx: Tx, identifier: UUID) -> None:
-    """A person has set it going: the time it may run counts from here."""
+    """Reset the working time of a job that was started manually."""
     tx.run(update(jobs).where(jobs.c.id == identifier).values(ran_ms=0))
 
 
@@ -291,19 +287,19 @@ _ANY_OPEN = select(exists().where(sites.c.job_id == bindparam("job"), sites.c.st
 
 
 def complete(tx: Tx, identifier: UUID, why: str = "") -> bool:
-    """End a running job, unless a site of it was opened again in this moment."""
-    # Whoever opens sites of a running job holds it, so that none is opened between the look and the end.
+    """Complete a running job, unless one of its sites was reopened meanwhile."""
+    # Opening sites of a running job needs this lock too, so none is opened between the check and the end.
     hold(tx, identifier)
     return not tx.run(_ANY_OPEN, {"job": identifier}).scalar() and move(tx, identifier, JobState.COMPLETED, why)
 
 
 def is_over(tx: Tx, identifier: UUID) -> bool:
-    """Whether a job runs and nothing of it is left to walk. It is held from here on."""
+    """Lock a job; return True if it runs and has no open site."""
     return hold(tx, identifier) is JobState.RUNNING and not tx.run(_ANY_OPEN, {"job": identifier}).scalar()
 
 
 def count_sites(tx: Tx, identifier: UUID, more: int) -> None:
-    """So many more sites are part of a job than it was given. The caller holds the job."""
+    """Add sites to the total of a job. The caller has locked the job."""
     tx.run(_THIS.values(sites_total=jobs.c.sites_total + bindparam("b_more")), {"b_id": identifier, "b_more": more})
 
 
@@ -311,7 +307,7 @@ _OPEN_SITE = exists().where(sites.c.job_id == jobs.c.id, sites.c.state == SiteSt
 
 
 @dataclass(frozen=True, slots=True)
-class Closing:
+class ClosableJob:
     """Data needed to close a job."""
 
     recipe: str
@@ -324,7 +320,7 @@ _MAY_CLOSE = select(jobs.c.recipe, jobs.c.params, jobs.c.account_id).where(
 )
 
 
-def may_close_now(tx: Tx, identifier: UUID) -> Closing | None:
+def may_close_now(tx: Tx, identifier: UUID) -> ClosableJob | None:
     """Lock a job that can be closed: it runs, has no open site, and no other transaction is changing it.
 
     The caller has locked sites, which come after jobs in the lock order: so a locked job is skipped
@@ -332,7 +328,7 @@ def may_close_now(tx: Tx, identifier: UUID) -> Closing | None:
     """
     runs = _MAY_CLOSE.with_for_update(key_share=True, skip_locked=True) if tx.dialect.row_locks else _MAY_CLOSE
     found = tx.run(runs, {"job": identifier}).first()
-    return Closing(found.recipe, found.params, found.account_id) if found else None
+    return ClosableJob(found.recipe, found.params, found.account_id) if found else None
 
 
 _BUSY = exists().where(visits.c.job_id == jobs.c.id, visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)))
@@ -345,7 +341,7 @@ _READY_TO_REST = select(jobs.c.id).where(jobs.c.state == JobState.PAUSING, ~_BUS
 
 
 def ready_to_rest(tx: Tx) -> list[UUID]:
-    """Pausing jobs whose last visit has been handed back."""
+    """Return pausing jobs whose last visit has been handed back."""
     return list(tx.run(_READY_TO_REST, {"now": tx.now}).scalars())
 
 
@@ -356,12 +352,12 @@ _READY_TO_CLOSE = select(jobs.c.id, jobs.c.recipe).where(jobs.c.state == JobStat
 
 
 def ready_to_close(tx: Tx) -> list[UUID]:
-    """Running jobs without an open site, but for those that are being concluded."""
+    """Return running jobs without an open site that are not being concluded."""
     return [row.id for row in tx.run(_READY_TO_CLOSE)]
 
 
 def ended_walks(tx: Tx) -> dict[UUID, str]:
-    """Those jobs with their recipes."""
+    """Return the same jobs with their recipes."""
     return {row.id: row.recipe for row in tx.run(_READY_TO_CLOSE)}
 
 
@@ -377,13 +373,13 @@ def of_row(row: Row[Any]) -> Job:
         started_at=row.started_at,
         finished_at=row.finished_at,
         priority=Priority(row.priority),
-        at_once=row.at_once,
+        max_concurrency=row.at_once,
         extent=Extent(row.names_pages, row.in_pages, row.whole_up_to, row.top_pages),
     )
 
 
 def pause_automatically(tx: Tx, job_id: UUID, kind: AlertKind, why: str) -> bool:
-    """False if the job does not run (any more): then there is nothing to pause and nothing to say."""
+    """Pause a running job with an alert; False if the job does not run."""
     if not move(tx, job_id, JobState.PAUSING, why, who=kind):
         return False
     alerts.fire(tx, kind, str(job_id), why, job_id=job_id)
@@ -398,25 +394,25 @@ def any_running(tx: Tx) -> bool:
 
 
 def count_working_time(tx: Tx, worked: timedelta, limit: timedelta) -> list[UUID]:
-    """Add to the working time of every running job; those that have reached the limit."""
+    """Add to the working time of every running job; return those that have reached the limit."""
     more = worked // timedelta(milliseconds=1)
     tx.run(update(jobs).where(_RUNS).values(ran_ms=jobs.c.ran_ms + more))
     over = jobs.c.ran_ms >= limit // timedelta(milliseconds=1)
     return list(tx.run(select(jobs.c.id).where(_RUNS, over).order_by(jobs.c.id)).scalars())
 
 
-# A job that begins to run has no reason, so whatever a running one has was remarked later.
+# A job has no reason when it starts, so the reason of a running job is a note.
 _HAS_NOTE = (jobs.c.state == JobState.RUNNING) & (jobs.c.reason != "")
 
 
 def set_note(tx: Tx, job_id: UUID, remark: str) -> bool:
-    """Say it, unless the job has ceased to run."""
+    """Set the note of a running job; False if it does not run any more."""
     running = (jobs.c.id == job_id) & (jobs.c.state == JobState.RUNNING)
     return bool(tx.run(update(jobs).where(running).values(reason=remark)).rowcount)
 
 
 def withdraw_note(tx: Tx, job_id: UUID, remark: str) -> None:
-    """Take it back, unless another process has said something since."""
+    """Remove a note, unless another process has replaced it."""
     mine = (jobs.c.id == job_id) & _HAS_NOTE & (jobs.c.reason == remark)
     tx.run(update(jobs).where(mine).values(reason=""))
 
@@ -426,7 +422,7 @@ def any_note(tx: Tx) -> bool:
 
 
 def clear_notes(tx: Tx) -> None:
-    """Take back the remarks of all running jobs."""
+    """Remove the notes of all running jobs."""
     tx.run(update(jobs).where(_HAS_NOTE).values(reason=""))
 
 
@@ -441,7 +437,7 @@ class EarlierSubmission:
 def submitted_under(tx: Tx, account: str, key: str) -> EarlierSubmission | None:
     """Return the earlier job under this key. If there is none, other requests under it wait until commit."""
     if tx.dialect.row_locks:
-        # Two who submit at once must see each other, and there is no row yet for them to meet at.
+        # Concurrent requests under the same key must see each other, and there is no row to lock yet.
         tx.run(text("SELECT pg_advisory_xact_lock(hashtext(:key))"), {"key": f"submit {account} {key}"})
     mine = (jobs.c.account_id == account) & (jobs.c.submit_key == key)
     row = tx.run(select(jobs.c.id, jobs.c.submit_digest).where(mine)).first()
@@ -469,7 +465,7 @@ def keep_provider_keys(tx: Tx, job_id: UUID, sealed: Mapping[str, bytes]) -> Non
 
 
 def provider_keys(tx: Tx, job_id: UUID) -> tuple[str, dict[str, bytes]]:
-    """Whose job it is, and its sealed keys by provider."""
+    """Return the account of a job, and its encrypted keys by provider."""
     query = (
         select(jobs.c.account_id, job_keys.c.provider, job_keys.c.sealed)
         .join(job_keys, job_keys.c.job_id == jobs.c.id)

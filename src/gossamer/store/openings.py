@@ -22,8 +22,8 @@ from gossamer.model.page import Page
 from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import SiteState, VisitState
 from gossamer.model.url import domain_of, origin_of, shard_of, site_of_url
-from gossamer.store import alerts, counters, jobs, lanes, pages, sites, visits
-from gossamer.store.counters import OF_SITE, Change
+from gossamer.store import alerts, counters, jobs, pages, sites, visits
+from gossamer.store.counters import OF_SITE, CounterChange
 from gossamer.store.sites import SiteRow
 from gossamer.store.visit_transitions import Moving, moving, tell
 
@@ -37,33 +37,33 @@ class Opening(NamedTuple):
     page: Page
     host: str
     lane: str
-    given: str = ""  # what its site is called in lists, if it is new; nothing: it was met by a redirect and is in none
-    whole: bool = False  # its site is wanted whole
-    enters: bool = False  # the page itself is left to the walk of its site, which begins there
+    given: str = ""  # display text of a new site in lists; "": found by a redirect, not listed
+    whole: bool = False  # the whole site is wanted
+    enters: bool = False  # the page is only the start URL of its site's crawl
 
 
 def entry_of(url: str, found_on: str) -> Opening:
-    """Return the opening of a site that is walked from this address on."""
+    """Return the opening of a site that is crawled from this URL on."""
     page = Page.at(url, found_on=found_on)
     return Opening(page, site_of_url(url), HOME_LANE, f"linked from {found_on}", whole=True, enters=True)
 
 
 @dataclass(slots=True)
-class Met:
+class OpenedSites:
     """The sites of some openings."""
 
     sites: dict[str, UUID] = field(default_factory=dict)  # by host
-    new: Mapping[UUID, SiteRow] = field(default_factory=dict)  # made just now
+    new: Mapping[UUID, SiteRow] = field(default_factory=dict)  # created in this transaction
     homes: Mapping[UUID, UUID] = field(default_factory=dict)  # visits of new sites
 
     @property
     def known(self) -> list[UUID]:
-        """Sites that were there already: they have to be held before anything is changed."""
+        """Sites that existed before, which have to be locked before any change."""
         return [site_id for site_id in self.sites.values() if site_id not in self.new]
 
 
-def meet(tx: Tx, job_id: UUID, openings: Sequence[Opening]) -> Met:
-    """The sites of these pages, made where the job has not met them yet, with a visit each."""
+def meet(tx: Tx, job_id: UUID, openings: Sequence[Opening]) -> OpenedSites:
+    """Return the sites of these pages; new sites are created with a visit each."""
     wanted: dict[str, Opening] = {}
     for opening in openings:
         known = wanted.get(opening.host)
@@ -74,10 +74,10 @@ def meet(tx: Tx, job_id: UUID, openings: Sequence[Opening]) -> Met:
     present = sites.by_host(tx, job_id, list(wanted))
     made = {new_id(tx.now): opening for host, opening in wanted.items() if host not in present}
     if not made:
-        return Met(present)
+        return OpenedSites(present)
     _CREATE_SITES.run_as_one(tx, [_site_row(job_id, site_id, opening) for site_id, opening in made.items()])
     if tx.dialect.row_locks:
-        # Another process may have met one of them in this very moment.
+        # Another process may have created one of them at the same time.
         present = sites.by_host(tx, job_id, list(wanted))
         there = set(present.values())
         made = {site_id: opening for site_id, opening in made.items() if site_id in there}
@@ -88,29 +88,29 @@ def meet(tx: Tx, job_id: UUID, openings: Sequence[Opening]) -> Met:
     if listed := sum(bool(opening.given) for opening in made.values()):
         jobs.count_sites(tx, job_id, listed)
     rows = {one: SiteRow(one, SiteState.OPEN, bool(opening.given), opening.whole) for one, opening in made.items()}
-    return Met(present, rows, {row["site_id"]: row["id"] for row in new})
+    return OpenedSites(present, rows, {row["site_id"]: row["id"] for row in new})
 
 
 def place(
     tx: Tx,
     job_id: UUID,
     openings: Sequence[Opening],
-    met: Met,
+    met: OpenedSites,
     locked: Mapping[UUID, SiteRow],
-    change: Change,
+    change: CounterChange,
     *,
     last: bool = False,
 ) -> dict[UUID, SiteRow]:
     """Add pages to their sites and reopen sites that had ended; return the changed sites in their new state.
 
     A page that exists already is unchanged, and so is its site, unless the whole site is wanted from now on.
-    `last`: the walk is over, and sites are opened for these pages only.
+    `last`: the crawl is over, and sites are opened for these pages only.
     """
     locked = {**locked, **met.new}
     there = pages.states(tx, job_id, [opening.page.key for opening in openings])
     fresh: dict[bytes, Opening] = {}
     whole: set[UUID] = set()
-    touched: dict[UUID, str] = {}  # and why
+    touched: dict[UUID, str] = {}  # and the reason
     for opening in openings:
         site = locked[met.sites[opening.host]]
         enlarged = opening.whole and not site.whole
@@ -126,7 +126,7 @@ def place(
     homes = {(site_id, lane) for site_id, lane in places if lane == HOME_LANE and site_id in met.homes}
     visit_of: dict[tuple[UUID, str], UUID] = {(site_id, HOME_LANE): met.homes[site_id] for site_id, _ in homes}
     if elsewhere := places - homes:
-        visit_of |= lanes.meet(tx, elsewhere)
+        visit_of |= visits.meet(tx, elsewhere)
     # Visits of new sites are ready as they are, but for those in other lanes.
     _wake(
         tx,
@@ -146,20 +146,20 @@ def place(
 
 
 def open_pages(tx: Tx, job_id: UUID, openings: Sequence[Opening], *, last: bool = False) -> int:
-    """Meet and place them in a transaction that holds nothing else of the job; how many pages were new."""
+    """Meet and place pages in a transaction without other locks of the job; return the number of new pages."""
     jobs.hold(tx, job_id)
     met = meet(tx, job_id, openings)
     locked = sites.lock(tx, met.known) if met.known else {}
     if met.known:
         visits.leases(tx, visits.of_sites(tx, met.known), held=True)
-    change = Change()
+    change = CounterChange()
     place(tx, job_id, openings, met, locked, change, last=last)
     counters.add(tx, 0, {job_id: change})
     return change.pages_open
 
 
 def _wake(tx: Tx, waking: Mapping[UUID, str]) -> None:
-    """Make visits ready that are over."""
+    """Reopen visits that have ended."""
     if not waking:
         return
     mine = visit_rows.c.id.in_(list(waking))
@@ -172,12 +172,12 @@ def _wake(tx: Tx, waking: Mapping[UUID, str]) -> None:
     for why in sorted({waking[one.id] for one in woken}):
         tell(tx, VisitState.READY, [one for one in woken if waking[one.id] == why], why)
     for visit_id in sorted(dead):
-        # Nobody has to look after a visit that is walked again.
+        # A visit that runs again is no longer a dead letter.
         alerts.clear(tx, AlertKind.DEAD_LETTER, str(visit_id))
 
 
-def _reopen(tx: Tx, touched: Sequence[tuple[SiteRow, str]], change: Change, *, last: bool) -> None:
-    """Open sites that have ended, and count those in lists as not ended."""
+def _reopen(tx: Tx, touched: Sequence[tuple[SiteRow, str]], change: CounterChange, *, last: bool) -> None:
+    """Reopen sites that have ended, and correct the counters of listed ones."""
     ended = [(site, why) for site, why in touched if site.state is not SiteState.OPEN]
     for site, _ in ended:
         if site.listed:
@@ -187,7 +187,9 @@ def _reopen(tx: Tx, touched: Sequence[tuple[SiteRow, str]], change: Change, *, l
         sites.reopen(tx, sorted(site.id for site, reason in ended if reason == why), why, last=last)
 
 
-def _write(tx: Tx, job_id: UUID, fresh: Sequence[Opening], met: Met, visit_of: Mapping[tuple[UUID, str], UUID]) -> None:
+def _write(
+    tx: Tx, job_id: UUID, fresh: Sequence[Opening], met: OpenedSites, visit_of: Mapping[tuple[UUID, str], UUID]
+) -> None:
     placed = [(site_id := met.sites[one.host], visit_of[site_id, one.lane], one.page) for one in fresh]
     pages.open_many(tx, [pages.chosen_row(job_id, site_id, visit_id, page) for site_id, visit_id, page in placed])
     of_sites = Counter(site_id for site_id, _, _ in placed)
@@ -203,7 +205,7 @@ def _adding(rows: Table) -> BulkStatement:
 
 _ADD_TO_SITES, _ADD_TO_VISITS = _adding(site_rows), _adding(visit_rows)
 
-# What is the same for every new row is part of the statement.
+# Values that are the same for every new row are part of the statement.
 _CREATE_SITES = BulkStatement(
     insert(site_rows).values(
         state=literal_column(f"'{SiteState.OPEN}'"),

@@ -37,8 +37,8 @@ def endpoint_of(row: Row[Any]) -> Endpoint:
     )
 
 
-PAGES_AT_LEAST = 100  # that have ended, before they are told,
-PAGES_AFTER = timedelta(seconds=10)  # unless the ones before were told so long ago
+PAGES_AT_LEAST = 100  # ended pages per message,
+PAGES_AFTER = timedelta(seconds=10)  # unless the last message is this old
 
 _MOVES = {
     JobState.PAUSED: EventType.JOB_PAUSED,
@@ -55,7 +55,7 @@ _WHOSE = select(jobs.c.account_id).where(jobs.c.id == bindparam("job"))
 
 
 def account_of(tx: Tx, job_id: UUID) -> str:
-    """Whose job it is; the operator's if it is gone by now."""
+    """Return the account of a job; the operator's for a deleted job."""
     return str(tx.run(_WHOSE, {"job": job_id}).scalar() or ACCOUNT)
 
 
@@ -126,14 +126,14 @@ def alert_fired(tx: Tx, kind: str, sentence: str, job_id: UUID | None) -> None:
 
 
 def tell(tx: Tx, account: str, kind: EventType, data: Mapping[str, Any], job_id: UUID | None = None) -> int:
-    """A message to each endpoint of the account that wants to hear of it; how many."""
+    """Queue a message for every subscribed endpoint of an account; return their number."""
     wanting = [one for one in _listening(tx, account) if one.wants(kind)]
     _add(tx, wanting, kind, data, job_id)
     return len(wanting)
 
 
 def tell_one(tx: Tx, endpoint: Endpoint, kind: EventType, data: Mapping[str, Any]) -> UUID:
-    """A message to this one, whatever it wants to hear of."""
+    """Queue a message for one endpoint, whatever it is subscribed to; return its id."""
     return _add(tx, [endpoint], kind, data, None)[0]
 
 
@@ -144,12 +144,12 @@ def pages_wanted(tx: Tx) -> bool:
 
 
 def tell_pages(tx: Tx) -> int:
-    """Batches of pages to those who follow them, of every running job that has ended enough more of them; how many."""
+    """Queue page events of all running jobs with enough newly ended pages; return the number of messages."""
     wanting = select(endpoints).where(endpoints.c.pages, endpoints.c.state == EndpointState.ACTIVE)
     followers = {row.id: endpoint_of(row) for row in tx.run(wanting)}
     running = set(tx.run(select(jobs.c.id).where(jobs.c.state == JobState.RUNNING)).scalars())
     for job_id in running:
-        # Whoever has come in the middle of a job hears of what ends from here on.
+        # A new subscriber gets only pages that end from now on.
         account = account_of(tx, job_id)
         _follow_pages(tx, job_id, [one for one in followers.values() if one.account == account])
     told = 0
@@ -172,11 +172,11 @@ def _last_pages(tx: Tx, job_id: UUID, followers: Mapping[UUID, Endpoint]) -> Non
 
 def _tell_pages(tx: Tx, to: Endpoint, row: Row[Any], least: int) -> bool:
     ended = _ended(tx, row.job_id)
-    # Some may be tried again, so that there are fewer than before.
+    # A retry may have reduced the number.
     if ended >= row.pages and ended - row.pages < least:
         return False
     mine = update(endpoint_pages).where(_place(to.id, row.job_id), endpoint_pages.c.pages == row.pages)
-    # Another process may tell of the same pages: one of the two finds the number changed.
+    # Another process may report the same pages: only one of the two updates the row.
     if not tx.run(mine.values(pages=ended, at=tx.now)).rowcount or ended < row.pages:
         return False
     _add(tx, [to], EventType.JOB_PAGES, {**_about(tx, row.job_id), "batch": ended - row.pages}, row.job_id)
@@ -201,7 +201,7 @@ def _ended(tx: Tx, job_id: UUID) -> int:
 
 
 def _about(tx: Tx, job_id: UUID) -> dict[str, Any]:
-    """A job as its messages tell it: small, and nothing of what was found."""
+    """Return the data of a job for its messages: small, and without results."""
     job = tx.run(select(jobs).where(jobs.c.id == job_id)).one()
     progress = counters.progress(tx, job_id)
     return {

@@ -1,4 +1,4 @@
-"""Speed of the work over all jobs: read from the rows per minute, for statistics and alerts."""
+"""Speed of jobs, from the rows per minute, for statistics and alerts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from gossamer.store.counters import progress
 
 _MINUTE = timedelta(minutes=1)
 _OPEN = (VisitState.READY, VisitState.ISSUED, VisitState.RUNNING)
-# After these the time before cannot be compared with the time after.
+# After these events, the speed before and after cannot be compared.
 _BREAKS = tuple(f"job.{what}" for what in ("running", "pausing", "paused", "left", "taken_up", "retried"))
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class WorkDone:
     """Work finished in a time window, over all jobs."""
 
     seconds: float = 0.0
@@ -53,16 +53,16 @@ def full_minute(at: datetime) -> datetime:
 _SUMS = ("sites", "pages", "records", "requests", "failed", "writes", "write_ms")
 
 
-def done_lately(tx: Tx, window: timedelta) -> Done:
-    """Of so many minutes, the last of them the present one, as far as it has gone."""
+def done_lately(tx: Tx, window: timedelta) -> WorkDone:
+    """Return the work of the last minutes, including the current, incomplete one."""
     since = full_minute(tx.now) - window + _MINUTE
     sums = [func.coalesce(func.sum(minutes.c[name]), 0).label(name) for name in _SUMS]
     row = tx.run(select(*sums).where(minutes.c.minute >= since)).one()
-    return Done((tx.now - since).total_seconds(), **{name: int(getattr(row, name)) for name in _SUMS})
+    return WorkDone((tx.now - since).total_seconds(), **{name: int(getattr(row, name)) for name in _SUMS})
 
 
 def sites_per_minute(tx: Tx, window: timedelta) -> dict[UUID, float]:
-    """Of each job that runs, over the same minutes."""
+    """Return the speed of each running job over the same window."""
     since = full_minute(tx.now) - window + _MINUTE
     recent = and_(minutes.c.job_id == jobs.c.id, minutes.c.minute >= since)
     query = (
@@ -104,7 +104,7 @@ def _paces(until: datetime, before: datetime, split: datetime) -> Select[tuple[U
 
 
 def paces(tx: Tx, window: timedelta) -> dict[UUID, Pace]:
-    """Of running jobs that were at work all through two windows of full minutes, the second of which ends now."""
+    """Return the paces of jobs that ran during two consecutive windows of full minutes, the second ending now."""
     until = full_minute(tx.now)
     query = _paces(until, until - 2 * window, until - window).join(jobs, jobs.c.id == minutes.c.job_id)
     whole = query.where(jobs.c.state == JobState.RUNNING, jobs.c.started_at <= until - 2 * window)
@@ -112,7 +112,7 @@ def paces(tx: Tx, window: timedelta) -> dict[UUID, Pace]:
 
 
 def pace_since(tx: Tx, job_id: UUID, fired_at: datetime, window: timedelta) -> Pace:
-    """The window that an alert of this moment looked back to, and the one that ends now."""
+    """Compare the window before an alert with the one that ends now."""
     until, at = full_minute(tx.now), full_minute(fired_at)
     then = _paces(at - window, at - 2 * window, at - window).where(minutes.c.job_id == job_id)
     now = _paces(until, until - window, until - window).where(minutes.c.job_id == job_id)
@@ -131,17 +131,17 @@ def _pace(row: object) -> Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class RemainingWork:
     """Remaining work of a job, as needed to judge its speed."""
 
     job: Job
     finished: int
     total: int
-    waits: bool  # sites for a slot: what is left is not only sites that are walked at their own spacing
+    waits: bool  # sites wait for a slot: not all remaining sites are limited by their request spacing
 
 
-def rest(tx: Tx, job_id: UUID) -> Rest | None:
-    """None if the job does not run."""
+def rest(tx: Tx, job_id: UUID) -> RemainingWork | None:
+    """Return the remaining work of a job; None if it does not run."""
     job = job_rows.get(tx, job_id)
     if job is None or job.state is not JobState.RUNNING:
         return None
@@ -149,12 +149,12 @@ def rest(tx: Tx, job_id: UUID) -> Rest | None:
     in_hand = others.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)) & (others.c.domain == visits.c.domain)
     due = (visits.c.job_id == job_id) & (visits.c.state == VisitState.READY) & (visits.c.due_at <= tx.now)
     waits = select(exists().where(due, ~exists().where(in_hand)))
-    return Rest(job, *progress(tx, job_id).of(job), bool(tx.run(waits).scalar()))
+    return RemainingWork(job, *progress(tx, job_id).of(job), bool(tx.run(waits).scalar()))
 
 
 def was_interrupted(tx: Tx, job_id: UUID, since: datetime) -> bool:
     """Return True if a job was stopped or started after a time."""
-    # Ids of events begin with their time: older ones are not looked at.
+    # Ids of events begin with their time, so older ones are skipped.
     first = UUID(int=int(since.timestamp() * 1000) << 80)
     mine = (events.c.job_id == job_id) & (events.c.id >= first) & events.c.kind.in_(_BREAKS)
     return bool(tx.run(select(exists().where(mine))).scalar())
@@ -165,25 +165,25 @@ _AT_WORK = (JobState.RUNNING, JobState.PAUSING)
 
 
 @dataclass(frozen=True, slots=True)
-class Stood:
-    """When a job was not at work, up to a moment."""
+class Standstill:
+    """Periods in which a job did not run, up to a time."""
 
     now: datetime
     spans: tuple[tuple[datetime, datetime], ...] = ()
 
     def within(self, window: timedelta) -> timedelta:
-        """For how long, in the time before that moment."""
+        """Return the total of these periods within the window."""
         since = self.now - window
         return sum((max(until - max(begin, since), timedelta()) for begin, until in self.spans), timedelta())
 
 
-def stood_still(tx: Tx, job_id: UUID, window: timedelta) -> Stood:
-    """When a job was not at work in the time before now, since it was first started."""
+def stood_still(tx: Tx, job_id: UUID, window: timedelta) -> Standstill:
+    """Return the periods within the window in which a started job did not run."""
     since = tx.now - window
     started = tx.run(select(jobs.c.started_at).where(jobs.c.id == job_id)).scalar()
     first = UUID(int=int(since.timestamp() * 1000) << 80)  # ids of events begin with their time
     mine = (events.c.job_id == job_id) & (events.c.id >= first) & events.c.kind.in_(_STATES)
-    # What comes first in the window is the end of a pause, or the beginning of one; or else the start of the job.
+    # The first event in the window is the end or the beginning of a pause, or the start of the job.
     stands: datetime | None = since if started and started < since else None
     spans: list[tuple[datetime, datetime]] = []
     for at, kind in tx.run(select(events.c.at, events.c.kind).where(mine).order_by(events.c.id)):
@@ -194,7 +194,7 @@ def stood_still(tx: Tx, job_id: UUID, window: timedelta) -> Stood:
             stands = None
         elif stands in (None, since):
             stands = at
-    return Stood(tx.now, tuple(spans))
+    return Standstill(tx.now, tuple(spans))
 
 
 @dataclass(frozen=True, slots=True)

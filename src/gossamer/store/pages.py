@@ -11,15 +11,16 @@ from sqlalchemy import bindparam, insert, literal_column, select, update
 from gossamer.db.bulk import BulkStatement, KeyQuery
 from gossamer.db.tables import pages, visits
 from gossamer.db.transactions import Tx
-from gossamer.model.page import ASKED_AGAIN, Attempt, Page, PageRequest
+from gossamer.model.page import ASKED_AGAIN, Page, PageRequest
 from gossamer.model.rungs import DIRECT
 from gossamer.model.states import PageState
+from gossamer.store.history import attempts_of
 
 _UNTIL = b"\xff" * 8
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class EndedPage:
     """Data that a visit needs of a page that has ended."""
 
     key: bytes
@@ -35,11 +36,11 @@ class Known:
     rank: int = 0
     links: bytes = b""
     rung: str = DIRECT.name
-    step: str | None = None  # where a recipe has asked for it
+    step: str | None = None  # of a page that a recipe requested
 
     @property
     def is_apart(self) -> bool:
-        """As of a page: no part of the walk of its site."""
+        """Like `Page.is_apart`: not part of the crawl of its site."""
         return self.handed > 0 or self.step is not None
 
 
@@ -59,9 +60,9 @@ class Settled(NamedTuple):
 class PagesOfVisit(NamedTuple):
     """Initial pages of a visit."""
 
-    waiting: list[Page]  # its own, in walking order
-    ended: list[Known]  # of its site, whichever lane read them
-    elsewhere: list[Page]  # of its site, that wait in other lanes
+    waiting: list[Page]  # its own, in crawl order
+    ended: list[EndedPage]  # of its site, in any lane
+    elsewhere: list[Page]  # of its site, waiting in other lanes
 
 
 _OF_VISIT = (
@@ -70,7 +71,7 @@ _OF_VISIT = (
     .where(
         visits.c.id == bindparam("visit"),
         pages.c.job_id == bindparam("job"),
-        # The site's part of the key. Another site may have the same four bytes.
+        # The key range of the site, which another site may share.
         pages.c.key >= bindparam("since"),
         pages.c.key <= bindparam("until"),
     )
@@ -79,7 +80,7 @@ _OF_VISIT = (
 
 
 def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> PagesOfVisit:
-    """The pages of a visit's site. `prefix` is the site's part of the key."""
+    """Return the pages of a visit's site. `prefix` is the site's part of the key."""
     asked = {"visit": visit_id, "job": job_id, "since": prefix, "until": prefix + _UNTIL}
     waiting: list[Page] = []
     elsewhere: list[Page] = []
@@ -89,7 +90,7 @@ def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> PagesOfVisi
             (waiting if row.visit_id == visit_id else elsewhere).append(_page(row))
         else:
             ended.append(
-                Known(
+                EndedPage(
                     bytes(row.key),
                     row.url,
                     row.depth,
@@ -113,7 +114,7 @@ _HOLDERS = KeyQuery(pages, [pages.c.key, pages.c.visit_id], ["job_id"])
 
 
 def holders(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, UUID]:
-    """Whose those of the pages are that exist."""
+    """Return the visits of the existing pages of these keys."""
     return {bytes(key): visit_id for key, visit_id in _HOLDERS.rows(tx, {"job_id": job_id}, keys)}
 
 
@@ -125,7 +126,7 @@ _MOVE = BulkStatement(
 
 
 def move(tx: Tx, job_id: UUID, moved: Mapping[bytes, UUID]) -> None:
-    """Give pages to other visits of their sites."""
+    """Move pages to other visits of their sites."""
     _MOVE.run(tx, [{"b_job": job_id, "b_key": key, "b_visit": visit_id} for key, visit_id in sorted(moved.items())])
 
 
@@ -133,7 +134,7 @@ _STATES = KeyQuery(pages, [pages.c.key, pages.c.state], ["job_id"])
 
 
 def states(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, PageState]:
-    """The present state of those of the pages that exist."""
+    """Return the states of the existing pages of these keys."""
     return {bytes(key): PageState(state) for key, state in _STATES.rows(tx, {"job_id": job_id}, keys)}
 
 
@@ -161,11 +162,11 @@ def settle(tx: Tx, job_id: UUID, settled: Sequence[Settled]) -> None:
     _SETTLE.run(tx, [_change(job_id, one, tx.now) for one in settled])
 
 
-_ASKED = ("step", "request", "carry")  # not even named in the statements for ordinary pages
+_ASKED = ("step", "request", "carry")  # left out of the statements for ordinary pages
 
 
 def _choosing(*more: str) -> BulkStatement:
-    # What is the same for every page that has only been chosen is part of the statement.
+    # Values that are the same for every chosen page are part of the statement.
     names = ("job_id", "site_id", "visit_id", "key", "url", "depth", "rank", "handed", "found_on", "rung", *more)
     statement = insert(pages).values(
         state=literal_column(f"'{PageState.PENDING}'"),
@@ -187,7 +188,7 @@ def choose(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def open_many(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
-    """As `choose`, in a number of statements that does not depend on how many there are."""
+    """Like `choose`, with a constant number of statements."""
     ours = [row for row in rows if "step" in row]
     _CHOOSE.run_as_one(tx, [row for row in rows if "step" not in row])
     _CHOOSE_ASKED.run_as_one(tx, ours)
@@ -202,7 +203,7 @@ _INSERT, _INSERT_ASKED = _inserting(*_ASKED), _inserting()
 
 
 def insert_new(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Pages met for the first time that have an outcome already."""
+    """Insert new pages that already have an outcome."""
     _run_apart(tx, _INSERT, _INSERT_ASKED, rows)
 
 
@@ -231,7 +232,7 @@ def chosen_row(job_id: UUID, site_id: UUID, visit_id: UUID, page: Page) -> dict[
 
 
 def new_row(job_id: UUID, site_id: UUID, visit_id: UUID, outcome: Settled, now: datetime) -> dict[str, Any]:
-    """A row for a page met for the first time, already with its outcome."""
+    """Return the row of a new page that already has an outcome."""
     page = outcome.page
     return {
         **chosen_row(job_id, site_id, visit_id, page),
@@ -275,10 +276,7 @@ def _page(row: Any) -> Page:
         rung=row.rung,
         state=PageState(row.state),
         due_at=row.due_at,
-        attempts=tuple(
-            Attempt(rung, status, reason, took, at, tuple(sent))
-            for rung, status, reason, took, at, sent in row.attempts
-        ),
+        attempts=attempts_of(row.attempts),
         found_on=row.found_on,
         rank=row.rank,
         handed=row.handed,

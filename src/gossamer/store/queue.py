@@ -1,4 +1,4 @@
-"""Queues: what waits, is on its way and is worked, per lane and job, and per kind of background work."""
+"""Queues: waiting, issued and running visits per lane and job, and background work per kind."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,14 +7,12 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, case, func, select, text
 
-from gossamer.db.tables import exports, jobs, minutes, places, visits, workers
-from gossamer.db.tables_money import charges
+from gossamer.db.tables import charges, exports, jobs, minutes, places, visits, workers
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import SYSTEM, AlertKind
-from gossamer.model.desk import DeskKind, DeskRule
 from gossamer.model.export import ExportState
 from gossamer.model.states import JobState, VisitState
-from gossamer.model.worker import SILENT_AFTER
+from gossamer.model.worker import SILENT_AFTER, DeskKind, DeskRule
 from gossamer.store import alerts, conclusions, outbox
 from gossamer.store.exports import count_expired
 from gossamer.store.jobs import ready_to_close
@@ -40,7 +38,7 @@ class QueueLine:
 
 
 def lines(tx: Tx) -> list[QueueLine]:
-    """By lane, then by job, of all jobs that are at work."""
+    """Return the visits of all running jobs, by lane and job."""
     waits = visits.c.state == VisitState.READY
     due = waits & (visits.c.due_at <= tx.now)
     query = (
@@ -85,7 +83,7 @@ def backlog(tx: Tx, lane: str) -> int:
 
 
 def in_hand(tx: Tx) -> dict[tuple[str, UUID], int]:
-    """Visits issued or running, of whatever job, by lane and job."""
+    """Count the issued and running visits of all jobs, by lane and job."""
     query = (
         select(visits.c.lane, visits.c.job_id, func.count().label("busy"))
         .where(visits.c.state.in_(_IN_HAND))
@@ -121,7 +119,7 @@ def jobs_by_state(tx: Tx) -> dict[str, int]:
 
 
 def calls_since(tx: Tx, time: timedelta) -> dict[str, int]:
-    """Paid requests of all jobs in this time, by provider. Only jobs that have done something since are looked into."""
+    """Count the paid requests of all jobs in this time, by provider; idle jobs are not read."""
     since = tx.now - time
     found: dict[str, int] = {}
     for job_id in tx.run(select(minutes.c.job_id).where(minutes.c.minute > since - _MINUTE).distinct()).scalars():
@@ -144,29 +142,29 @@ def _sum(which: ColumnElement[bool]) -> ColumnElement[int]:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundLine:
-    """The work of one kind."""
+    """Background work of one kind."""
 
     kind: DeskKind
     priority: int
     limit: int
-    ready: int  # waiting for a turn
+    ready: int  # waiting for a slot
     running: int
-    oldest_wait: timedelta | None  # of files that wait to be made, and of messages
+    oldest_wait: timedelta | None  # of files and messages
 
 
 def background_slot(kind: DeskKind) -> str:
-    """Return the place that background work of this kind holds for as long as it lasts."""
+    """Return the slot that background work of this kind holds while it runs."""
     return f"desk/{kind}"
 
 
 def background_lines(tx: Tx, rules: Mapping[DeskKind, DeskRule]) -> list[BackgroundLine]:
-    """The most urgent first."""
+    """Return the background work of each kind, most urgent first."""
     held = {background_slot(kind): kind for kind in rules}
     query = select(places.c.place, func.count().label("holders")).group_by(places.c.place)
     found = tx.run(query.where(places.c.place.in_(held), places.c.until > tx.now))
     running = {held[row.place]: row.holders for row in found}
     waits = _waiting(tx, running)
-    # Most installations have no recipe that concludes: theirs is no line of zeros.
+    # Most installations have no recipe that concludes, so this line is left out.
     unused = set() if conclusions.any_at_all(tx) else {DeskKind.CONCLUDE}
     ordered = sorted(
         ((kind, rule) for kind, rule in rules.items() if kind not in unused), key=lambda rule: rule[1].priority
@@ -182,7 +180,7 @@ def _waiting(tx: Tx, running: Mapping[DeskKind, int]) -> dict[DeskKind, tuple[in
     files = tx.run(
         select(func.count().label("all"), func.min(exports.c.created_at).label("oldest")).where(pending)
     ).one()
-    # Half deleted jobs, and files that nobody wants any more.
+    # Partly deleted jobs and expired files.
     old = _count(tx, (jobs.c.state == JobState.ARCHIVED) & jobs.c.hidden_at.is_not(None)) + count_expired(tx)
     ended = len(ready_to_close(tx)) - running.get(DeskKind.FINISH, 0)
     return {

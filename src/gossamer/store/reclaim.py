@@ -12,17 +12,17 @@ from gossamer.db.tables import sites as site_rows
 from gossamer.db.transactions import Tx
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.store import dead_letters, sites
-from gossamer.store.visit_transitions import FREED, TOLD_ANEW, Moving, moving, tell
+from gossamer.store.visit_transitions import FREED, RESET_ON_RELEASE, Moving, moving, tell
 
 MOST_DEATHS = 3
 
 
 def take_back(tx: Tx, leases: Mapping[UUID, UUID], why: str = "", *, expired: bool = False) -> int:
-    """Return visits to the queue under the tokens they were seen with; each costs the visit one life.
+    """Return visits to the queue under the tokens they were seen with; it counts as a death.
 
-    `expired`: only if they still are, since a renewal may have been quicker.
+    `expired`: only if the lease is still expired, since it may have been renewed meanwhile.
     """
-    # No two visits ever have the same token.
+    # Tokens are unique to a visit.
     held = visits.c.id.in_(leases) & visits.c.lease.in_(leases.values())
     if expired:
         held &= visits.c.lease_until < tx.now
@@ -35,7 +35,7 @@ def let_go(tx: Tx, leases: Mapping[UUID, UUID], why: str) -> int:
 
 
 def void_worker(tx: Tx, worker: str, why: str, *, deadly: bool) -> int:
-    """A process of ours has ended: whatever it was walking is ready again, one death more if that was deadly."""
+    """Return the visits of an ended worker to the queue; with `deadly`, it counts as a death."""
     return _void(tx, visits.c.worker == worker, why, deadly=deadly)
 
 
@@ -61,7 +61,7 @@ def any_lost(tx: Tx, after: timedelta) -> bool:
 
 
 def lost_nudges(tx: Tx, after: timedelta) -> int:
-    """Issued long ago and never claimed: ready again."""
+    """Return visits to the queue that were issued long ago and never claimed."""
     return _void(tx, _lost(tx, after), "nobody answered its nudge")
 
 
@@ -80,9 +80,9 @@ def _void(tx: Tx, which: ColumnElement[bool], why: str, *, deadly: bool = False)
     doomed = _lock_sites(tx, in_hand & on_its_last) if deadly else set()
     dying = Moving.read(tx, tx.locked(moving(in_hand, on_its_last, visits.c.site_id.in_(doomed)))) if doomed else []
     back = Moving.read(tx, tx.locked(moving(in_hand, visits.c.id.not_in([one.id for one in dying]))))
-    # Whoever was settling them when we came has written until now: they are taken back after that, not before.
+    # A settle may have written until we got the locks: the time of the change is after it.
     tx.look_again()
-    values: dict[str, Any] = {**FREED, **TOLD_ANEW, "state": VisitState.READY, "due_at": tx.now}
+    values: dict[str, Any] = {**FREED, **RESET_ON_RELEASE, "state": VisitState.READY, "due_at": tx.now}
     if deadly:
         values["deaths"] = visits.c.deaths + case((visits.c.state == VisitState.RUNNING, 1), else_=0)
         values["last_error"] = why
@@ -116,12 +116,12 @@ def shorten_waits(tx: Tx) -> timedelta:
         _shift(tx, back, pages.c.due_at, pages.c.job_id == job_id, pages.c.state == PageState.PENDING)
         _shift(tx, back, site_rows.c.not_before, site_rows.c.job_id == job_id, site_rows.c.state == SiteState.OPEN)
         ahead = (counters.c.job_id == job_id) & (counters.c.last_at > tx.now)
-        tx.run(update(counters).where(ahead).values(last_at=tx.now))  # so that it is not done again
+        tx.run(update(counters).where(ahead).values(last_at=tx.now))  # so that it is not repeated
     return back
 
 
 def _shift(tx: Tx, back: timedelta, column: Column[Any], *which: ColumnElement[bool]) -> None:
-    """Row by row under its own key: the two databases reckon with time in different ways."""
+    """Shift single rows by key, because the two databases have different time arithmetic."""
     keys = list(column.table.primary_key)
     late = tx.run(select(*keys, column.label("at")).where(*which, column > tx.now)).all()
     here = [key == bindparam(f"b_{key.name}", type_=key.type) for key in keys]

@@ -1,4 +1,4 @@
-"""Records: the rows users came for, never two of one identity, and the failures where there are none."""
+"""Records: the result rows of jobs, unique by identity, and the pages and sites that failed."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +21,10 @@ from gossamer.model.url import site_of_url
 
 
 class NewRecord(NamedTuple):
-    """A record with its place: first its site, as its page's key has it, then what it is about, then the rest of what
-    makes it unique. So the records of one page are written, and read, together."""
+    """A record with its key: its site as in the page's key, its subject, then the rest of its identity.
+
+    So the records of one page are adjacent.
+    """
 
     key: bytes
     page_key: bytes
@@ -41,7 +43,7 @@ def key_of(identity: tuple[str, ...], page_key: bytes) -> bytes:
 
 
 def concluded_key(identity: tuple[str, ...]) -> bytes:
-    """Where a record of this identity lies that belongs to no page: all of the key tells it from others."""
+    """Return the key of a record without page, made from its identity."""
     return b"\0\0\0\0" + blake2b("\x1f".join(identity).encode("utf-8", "surrogatepass"), digest_size=12).digest()
 
 
@@ -68,13 +70,13 @@ _REPLACE = BulkStatement(
     together=True,
 )
 NO_SITE = UUID(int=0)
-"""Of records that belong to no page."""
+"""The site of records that belong to no page."""
 
 
 def add(tx: Tx, job_id: UUID, new: Sequence[NewRecord]) -> int:
-    """Add those that are not there yet; how many that was."""
+    """Add records that do not exist yet; return their number."""
     unique = {(one.record.kind, one.key): one for one in reversed(new)}
-    # Asked for only where the database would not say how many of them it has taken.
+    # Only needed if the database does not report the number of inserted rows.
     present = set() if tx.dialect.counts_many else _present(tx, job_id, unique)
     rows = [
         {
@@ -94,7 +96,7 @@ def add(tx: Tx, job_id: UUID, new: Sequence[NewRecord]) -> int:
 
 
 def conclude(tx: Tx, job_id: UUID, generation: int, concluded: Sequence[Record]) -> int:
-    """Write records that belong to no page, each in place of the one with its identity; how many are new."""
+    """Insert or replace records that belong to no page; return the number of new ones."""
     unique = {(one.kind, concluded_key(one.identity)): one for one in concluded}
     there = _present(tx, job_id, unique)
     _REPLACE.run(
@@ -117,8 +119,10 @@ def conclude(tx: Tx, job_id: UUID, generation: int, concluded: Sequence[Record])
 
 
 def drop_former(tx: Tx, job_id: UUID, kind: str, generation: int, after: bytes, most: int) -> tuple[int, bytes]:
-    """Delete records of a kind that the present generation has not written again, a step at a time; how many that were,
-    and where the next step begins: nowhere, if there is none."""
+    """Delete up to `most` records of a kind that the current generation has not written again.
+
+    Returns their number and the key at which the next call begins, empty after the last one.
+    """
     mine = (records.c.job_id == job_id) & (records.c.kind == kind) & (records.c.key > after)
     query = select(records.c.key, records.c.generation).where(mine).order_by(records.c.key).limit(most)
     rows = tx.rows(query, {})
@@ -132,7 +136,7 @@ def drop_former(tx: Tx, job_id: UUID, kind: str, generation: int, after: bytes, 
 def in_order(
     tx: Tx, job_id: UUID, kind: str, after: bytes, limit: int, *, generation: int | None = None
 ) -> list[StoredRecord]:
-    """Records of a kind by key; of concluded ones only those of a generation, if it is named."""
+    """Return records of a kind ordered by key; of concluded ones optionally only one generation."""
     mine = (records.c.job_id == job_id) & (records.c.kind == kind) & (records.c.key > after)
     if generation is not None:
         mine &= records.c.generation.is_(None) | (records.c.generation == generation)
@@ -154,8 +158,8 @@ def _present(tx: Tx, job_id: UUID, places: Collection[tuple[str, bytes]]) -> set
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A record and its place among the others of its kind."""
+class KeyedRecord:
+    """A record with its key."""
 
     kind: str
     key: bytes
@@ -164,36 +168,36 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A site or a page that was not had."""
+    """A site or a page that failed."""
 
-    key: bytes  # its place among the others
+    key: bytes  # its position in the list
     host: str
-    url: str  # nothing: it is about the whole site
+    url: str  # "": the whole site failed
     trouble: Trouble | None
 
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Some of them, and the place after which the next ones come; nothing if these were the last."""
+    """Some failures, and the position after which the next ones follow; empty after the last."""
 
     items: list[Failure]
     next: bytes = b""
 
     @classmethod
     def of(cls, found: list[Failure], limit: int) -> "Failures":
-        """Of one more than are wanted."""
+        """Make a page of `limit` from a list that has one more if there are further ones."""
         return cls(found[:limit], found[limit - 1].key if len(found) > limit else b"")
 
 
-def found(tx: Tx, job_id: UUID, kind: str, after: bytes, limit: int) -> list[Found]:
-    """By key, which is by site."""
+def found(tx: Tx, job_id: UUID, kind: str, after: bytes, limit: int) -> list[KeyedRecord]:
+    """Return records of a kind after a key, ordered by key and so by site."""
     wanted = (records.c.job_id == job_id) & (records.c.kind == kind) & (records.c.key > after)
     query = select(records.c.kind, records.c.key, records.c.data).where(wanted).order_by(records.c.key).limit(limit)
-    return [Found(row.kind, bytes(row.key), row.data) for row in tx.run(query)]
+    return [KeyedRecord(row.kind, bytes(row.key), row.data) for row in tx.run(query)]
 
 
 def failed_pages(tx: Tx, job_id: UUID, after: bytes, limit: int) -> Failures:
-    """By key. Of pages that a person has named, `given_pages.failed_after` says more."""
+    """Return failed pages, ordered by key. For given pages, `given_pages.failed_after` has more details."""
     wanted = (pages.c.job_id == job_id) & (pages.c.state == PageState.FAILED) & (pages.c.key > after)
     columns = (pages.c.key, pages.c.url, pages.c.reason, pages.c.detail, pages.c.http_status)
     rows = tx.run(select(*columns).where(wanted).order_by(pages.c.key).limit(limit + 1))
@@ -201,7 +205,7 @@ def failed_pages(tx: Tx, job_id: UUID, after: bytes, limit: int) -> Failures:
 
 
 def failed_sites(tx: Tx, job_id: UUID, after: bytes, limit: int) -> Failures:
-    """By host."""
+    """Return failed sites, ordered by host."""
     wanted = (sites.c.job_id == job_id) & (sites.c.state == SiteState.FAILED) & (sites.c.host > after.decode())
     columns = (sites.c.host, sites.c.reason, sites.c.detail, sites.c.http_status)
     rows = tx.run(select(*columns).where(wanted).order_by(sites.c.host).limit(limit + 1))
@@ -216,6 +220,6 @@ _BY_KEY = KeyQuery(records, [records.c.key, records.c.data], ["job_id", "kind"])
 
 
 def by_keys(tx: Tx, job_id: UUID, kind: str, keys: Sequence[bytes]) -> list[dict[str, Any]]:
-    """The records of these keys, in their order; those that are gone are left out."""
+    """Return the records of these keys in their order; missing ones are left out."""
     rows = {bytes(key): data for key, data in _BY_KEY.rows(tx, {"job_id": job_id, "kind": kind}, keys)}
     return [rows[key] for key in keys if key in rows]

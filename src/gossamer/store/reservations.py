@@ -1,4 +1,4 @@
-"""Reservations: the worst price of requests that may be in flight, each held by the lease of its visit.
+"""Reservations: the worst price of requests in flight, each tied to the lease of its visit.
 
 On a server, a transaction of several statements costs a round trip for each, with its budgets locked all
 the while. So `reserve_all` locks, reads, decides and writes in one statement, which is a transaction of its
@@ -22,11 +22,21 @@ from sqlalchemy import Dialect, bindparam, delete, func, insert, or_, select, te
 from sqlalchemy.exc import IntegrityError
 
 from gossamer.db.bulk import BulkStatement
-from gossamer.db.tables import visits
-from gossamer.db.tables_money import PARTS, closed_rungs, reservations
+from gossamer.db.tables import PARTS, closed_rungs, reservations, visits
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
-from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Refusal, Reservation, Scope, Why, keys_for
+from gossamer.model.money import (
+    NOTHING,
+    Amount,
+    Budget,
+    BudgetKey,
+    BudgetRefusal,
+    Cap,
+    Reservation,
+    Scope,
+    Why,
+    keys_for,
+)
 from gossamer.store import alerts, budgets
 from gossamer.store.budgets import BudgetCheck, PaidRequest, check
 
@@ -74,7 +84,7 @@ _TAKE = delete(reservations).where(reservations.c.id.in_(bindparam("ids", expand
 
 
 def take(tx: Tx, ids: Sequence[UUID]) -> list[Taken]:
-    """Take these out; those that were still there. Asked twice for the same one, only the first gets it."""
+    """Delete and return reservations; of several calls for one reservation, only the first gets it."""
     return [_taken(row) for row in tx.rows(_TAKE, {"ids": list(ids)})]
 
 
@@ -95,7 +105,7 @@ def orphans(tx: Tx) -> list[UUID]:
 
 
 def under_way(tx: Tx, job_id: UUID) -> int:
-    """Requests of a job that may cost something and are not booked yet."""
+    """Count the reservations of a job."""
     return int(tx.run(select(func.count()).where(reservations.c.job_id == job_id)).scalar_one())
 
 
@@ -116,25 +126,25 @@ def _taken(row: Any) -> Taken:
     )
 
 
-def reserve(tx: Tx, asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap]) -> list[Reservation | Refusal]:
+def reserve(tx: Tx, asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap]) -> list[Reservation | BudgetRefusal]:
     """Reserve the worst price of each request in all three budgets, or give the refusal; in input order.
 
     `caps` are the operator's: those of the system and of accounts apply with their current values, that of a
     job only to a job created without a cap.
     """
-    outlook = check(tx, asked, caps)
-    day = outlook.day
-    held = {key: _capped(budget, caps) for key, budget in outlook.budgets.items()}
+    checked = check(tx, asked, caps)
+    day = checked.day
+    held = {key: _capped(budget, caps) for key, budget in checked.budgets.items()}
     taken: dict[BudgetKey, Amount] = defaultdict(lambda: NOTHING)
-    answers: list[Reservation | Refusal] = []
+    answers: list[Reservation | BudgetRefusal] = []
     fresh: list[Reservation] = []
     for one in asked:
         granted = one.granted(day, tx.now)
-        if one.id in outlook.known:
+        if one.id in checked.known:
             answers.append(granted)
             continue
         wanted = keys_for(one.visit.job_id, day, one.visit.account)
-        refusal = _unfit(one, outlook) or _too_much(one, [(held[key], taken[key]) for key in wanted])
+        refusal = _unfit(one, checked) or _too_much(one, [(held[key], taken[key]) for key in wanted])
         answers.append(refusal or granted)
         if refusal is None:
             fresh.append(granted)
@@ -143,7 +153,7 @@ def reserve(tx: Tx, asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap]) -> 
     more = sorted(((key, amount) for key, amount in taken.items() if amount), key=lambda one: one[0].rank)
     budgets.reserve(tx, {key: (held[key].cap, amount) for key, amount in more})
     add(tx, fresh)
-    _reopen(tx, asked, outlook)
+    _reopen(tx, asked, checked)
     return answers
 
 
@@ -151,28 +161,28 @@ def _capped(budget: Budget, caps: Mapping[Scope, Cap]) -> Budget:
     return budget if budget.key.scope is Scope.JOB else replace(budget, cap=caps[budget.key.scope])
 
 
-def _unfit(one: PaidRequest, outlook: BudgetCheck) -> Refusal | None:
-    if one.visit.lease in outlook.lost:
-        return Refusal(Why.LEASE)
-    charged = outlook.closed.get(one.price.rung, 0)
-    return Refusal(Why.CLOSED, part=one.price.rung, used=charged) if charged > one.price.worst else None
+def _unfit(one: PaidRequest, checked: BudgetCheck) -> BudgetRefusal | None:
+    if one.visit.lease in checked.lost:
+        return BudgetRefusal(Why.LEASE)
+    charged = checked.closed.get(one.price.rung, 0)
+    return BudgetRefusal(Why.CLOSED, part=one.price.rung, used=charged) if charged > one.price.worst else None
 
 
-def _too_much(one: PaidRequest, budgets_of_it: Iterable[tuple[Budget, Amount]]) -> Refusal | None:
+def _too_much(one: PaidRequest, budgets_of_it: Iterable[tuple[Budget, Amount]]) -> BudgetRefusal | None:
     for budget, taken in budgets_of_it:
         used = budget.used + taken
         part = budget.cap.crossed(used + one.worst)
         if part:
-            # What is only reserved may come back.
+            # Reservations may be released again.
             why = Why.CAP if budget.cap.crossed(budget.spent + one.worst) else Why.CROWDED
-            return Refusal(why, budget.key, part, getattr(used, part))
+            return BudgetRefusal(why, budget.key, part, getattr(used, part))
     return None
 
 
-def _reopen(tx: Tx, asked: Sequence[PaidRequest], outlook: BudgetCheck) -> None:
-    """A rung whose price was corrected is open again."""
+def _reopen(tx: Tx, asked: Sequence[PaidRequest], checked: BudgetCheck) -> None:
+    """Reopen rungs whose price was corrected."""
     prices = {one.price.rung: one.price for one in asked}
-    for rung, charged in outlook.closed.items():
+    for rung, charged in checked.closed.items():
         if rung in prices and charged <= prices[rung].worst:
             tx.run(delete(closed_rungs).where(closed_rungs.c.rung == rung))
             alerts.clear(tx, AlertKind.OVERCHARGE, rung)
@@ -242,23 +252,23 @@ _ENDLESS = 2**62
 def reserve_all(
     tx: Tx, asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap], today: date
 ) -> list[Reservation] | None:
-    """For all of them the worst price in their budgets, in their order; None if it is not as simple as that.
+    """Reserve the worst price of all requests in one statement; None if any of them needs a closer check.
 
-    Only for a server, and the only statement of its transaction. `today` is what the caller thinks: a request belongs
-    to the day that the server has.
+    Only for a server, and the only statement of its transaction. `today` is the caller's date; if it differs from the
+    server's, the result is None.
     """
     given = {**_budgets(asked, caps, today), **_requests(asked), "day": today.isoformat(), "endless": _ENDLESS}
     sql, values_of = _prepared(tx.conn.dialect)
     try:
         rows = tx.conn.exec_driver_sql(sql, values_of(given)).all()
     except IntegrityError:
-        return None  # the same was asked over a connection that broke, and was done while we waited for the budgets
+        return None  # repeated after a broken connection: the first try was committed meanwhile
     return [one.granted(today, rows[0].at) for one in asked] if rows else None
 
 
 @lru_cache(maxsize=1)
 def _prepared(dialect: Dialect) -> tuple[str, Callable[[Mapping[str, Any]], tuple[Any, ...]]]:
-    """As the driver takes it, and the values in its order: made once, since the library would look at each anew."""
+    """Return the SQL for the driver and a getter of its values; compiled once."""
     compiled: Any = _RESERVE_ALL.compile(dialect=dialect)
     return str(compiled), itemgetter(*compiled.positiontup)
 

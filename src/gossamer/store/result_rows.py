@@ -1,4 +1,4 @@
-"""Rows of a job's results for tables and files: pages, records and sites, a step at a time."""
+"""Rows of a job's results for tables and files: pages, records and sites, in steps."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -38,29 +38,25 @@ _STEP = (
 
 
 def pages_after(tx: Tx, job_id: UUID, after: bytes, limit: int) -> Sequence[Any]:
-    """The next pages of a job by their keys, which the pages of a site begin alike: so they lie together.
-
-    Key, address, state, name of the reason, detail, status, attempts as they are kept, depth, where it was found,
-    bytes, and when it was settled.
-    """
+    """Return the next pages of a job, ordered by key, so that pages of a site are adjacent."""
     return tx.rows(_STEP, {"job": job_id, "after": after, "most": limit})
 
 
 Written: TypeAlias = str | bytes
-"""All records of a site as one JSON list: put together by the database, it costs half of what single ones do."""
+"""All records of a site as one JSON list, which takes half the time of single rows."""
 
 _UNTIL = b"\xff" * 16
 _ASKED_AT_ONCE = 1_000
 _PAGES_READ = select(sites.c.id, sites.c.pages_done)
 
-# Asked of the driver: a job may have tens of thousands of sites, and the library's part would be the larger one.
+# Run by the driver directly: a job may have tens of thousands of sites, and SQLAlchemy would take most of the time.
 _OF_SITE = """
     SELECT count(*), CAST('[' || coalesce(group_concat(data), '') || ']' AS BLOB)
     FROM (SELECT data FROM records
           WHERE job_id = ? AND kind = ? AND key >= ? AND key <= ? AND site_id = ? LIMIT ?)
 """
-# How many each site has is counted first, by the index alone: a few too many, of another site whose keys begin alike,
-# do no harm. Limit and offset keep the inner questions what they are: each about a single site.
+# The records of each site are counted first by the index; a few of another site with the same key prefix do no harm.
+# LIMIT and OFFSET keep the planner from merging the subqueries, each of which is about a single site.
 _OF_SITES = """
     SELECT f.n, '[' || coalesce(d.data, '') || ']'
     FROM (
@@ -99,7 +95,7 @@ class SitePlace:
 
 
 def site_places(tx: Tx, job_id: UUID) -> list[SitePlace]:
-    """All sites of a job by host, in the same order whatever the database thinks of letters."""
+    """Return all sites of a job, sorted by host in the same order on both databases."""
     query = select(sites.c.host, sites.c.id, sites.c.pages_done).where(sites.c.job_id == job_id)
     return sorted((SitePlace(row.host, row.id, row.pages_done) for row in tx.run(query)), key=lambda place: place.host)
 
@@ -116,9 +112,9 @@ def pages_read(tx: Tx, wanted: Sequence[SitePlace]) -> dict[UUID, int]:
 def records_of_sites(
     tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int
 ) -> list[Written]:
-    """Records of the first of these sites, each in no particular order: sites until there are `enough`.
+    """Return the records of the first of these sites, until there are `enough`.
 
-    A site with more than `large` ends it as well: nothing at all if that is the very first one.
+    It also stops before a site with more than `large` records; the result is empty if that is the first one.
     """
     if tx.dialect.row_locks:
         return _many_asked_at_once(tx, job_id, kind, wanted, enough, large)
@@ -148,7 +144,7 @@ def _one_after_the_other(
 def _many_asked_at_once(
     tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int
 ) -> list[Written]:
-    """Asked of the driver, in one go: a file of many sites mostly waits for the server."""
+    """Read many sites in one query of the driver, because round trips would take most of the time."""
     lows = [place.prefix for place in wanted]
     highs = [low + _UNTIL for low in lows]
     ids = [place.id for place in wanted]
@@ -160,7 +156,7 @@ def _many_asked_at_once(
 def records_named(
     tx: Tx, job_id: UUID, kind: str, place: SitePlace, names: Sequence[str], after: bytes, limit: int
 ) -> list[Any]:
-    """Keys of a site's records with some of their values, by key, a step at a time: for a site with very many."""
+    """Return keys and some values of a site's records, ordered by key, in steps: for sites with very many."""
     values = [records.c.data[name].as_string() for name in names]
     query = (
         select(records.c.key, *values)
@@ -178,7 +174,7 @@ def records_named(
     return [(bytes(row[0]), *row[1:]) for row in tx.run(query)]
 
 
-_HOSTS = 1_000  # asked for at once
+_HOSTS = 1_000  # per query
 
 # By ranges of the primary key, a site at a time: neither table has an index by site.
 _FAILED = select(func.count()).where(
@@ -233,7 +229,7 @@ def pages_of(tx: Tx, job_id: UUID, hosts: Sequence[str]) -> tuple[Counter[PageSt
 
 
 def with_records(tx: Tx, job_id: UUID, kind: str, hosts: Sequence[str]) -> set[str]:
-    """Those of these sites of which a job has a record."""
+    """Return which of these sites have a record."""
     found = site_store.by_host(tx, job_id, hosts)
     return {
         host
@@ -248,7 +244,7 @@ def _range(host: str) -> dict[str, bytes]:
 
 
 Requests = Counter[tuple[UUID, str]]
-"""How many, by site and rung."""
+"""Number of requests by site and rung."""
 
 _ATTEMPTS = (
     select(pages.c.key, pages.c.site_id, pages.c.attempts)
@@ -259,10 +255,9 @@ _ATTEMPTS = (
 
 
 def requests_of_sites(tx: Tx, job_id: UUID, after: bytes, limit: int) -> tuple[Requests, bytes | None]:
-    """Of the next pages; and the key to go on after, None after the last one.
+    """Count the requests of the next pages; also return the key to continue after, None after the last.
 
-    Every request counts that went out, those of redirects too; one that never did, such as to a name that does not
-    exist, does not.
+    Every request that was sent counts, including redirects.
     """
     rows = tx.rows(_ATTEMPTS, {"job": job_id, "after": after, "most": limit})
     found: Requests = Counter()
@@ -278,7 +273,7 @@ _AT_ONCE = 1_000  # sites
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A site of which some pages were read by running their scripts."""
+    """A site with pages that were read by running their scripts."""
 
     host: str
     rendered: int
@@ -297,7 +292,7 @@ def pages_by_rung(tx: Tx, job_id: UUID, without: Sequence[UUID] = ()) -> dict[st
 
 
 def rendered_pages(tx: Tx, job_id: UUID, limit: int) -> list[Rendered]:
-    """The sites with most such pages first."""
+    """Return sites with rendered pages, those with most first."""
     rendering = [rung.name for rung in RUNGS.values() if rung.renders]
     done = (pages.c.job_id == job_id) & (pages.c.state == PageState.DONE) & pages.c.rung.in_(rendering)
     counted = select(pages.c.site_id, func.count().label("pages")).where(done).group_by(pages.c.site_id).subquery()

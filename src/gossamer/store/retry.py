@@ -1,4 +1,4 @@
-"""Opening again what failed, site by site, so that a job can go on with it. What was read stays read."""
+"""Reopen failed sites and pages of a job for a retry. Pages that were read are unchanged."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,23 +21,23 @@ from gossamer.model.trouble import NO_WAY_IN, NOT_REACHED, NOT_THERE, Cure, Reas
 from gossamer.model.url import url_key
 from gossamer.store import alerts, counters, jobs
 from gossamer.store import sites as site_store
-from gossamer.store.counters import Change
+from gossamer.store.counters import CounterChange
 from gossamer.store.history import attempts_of
 from gossamer.store.sites import SiteChange
 from gossamer.store.sites import apply as apply_to_sites
 from gossamer.store.visit_transitions import Moving, tell
 
-# What another try may find changed: the weather of the net, and our own mistakes.
+# Failures that may succeed later: network problems, and our own errors.
 _CURABLE = frozenset(
     {reason.name for reason in Reason if reason.cure is not Cure.NONE} | {Reason.CRASHED.name, Reason.INTERNAL.name}
 )
-# Of the page a site failed by also what stood in the way to it, be it a setting of ours.
+# For the entry page of a failed site also reasons that depend on the connection or on our settings.
 _OF_AN_ENTRY = _CURABLE | {
     *(Reason.DNS.name, Reason.TLS.name, Reason.NOT_HTTP.name, Reason.PLACEHOLDER.name, Reason.TOO_LARGE.name),
     *(Reason.FORBIDDEN_ADDRESS.name, Reason.NEVER_VISIT.name),
 }
 _LED_NOWHERE = frozenset(reason.name for reason in NO_WAY_IN | NOT_REACHED)
-# Of the spelling that was tried last: where no other one was reached, it is not the last word.
+# For the last spelling of an entry: if no other one was reached, its failure is not final.
 _OF_A_SPELLING = _OF_AN_ENTRY | {reason.name for reason in NOT_THERE}
 _ENDED = (VisitState.DONE, VisitState.FAILED, VisitState.DEAD)
 _UNTIL = b"\xff" * 8
@@ -47,9 +47,9 @@ _UNTIL = b"\xff" * 8
 class Reopened:
     """Counts of reopened sites and pages."""
 
-    sites: int = 0  # that had failed
+    sites: int = 0  # failed ones
     pages: int = 0  # that had failed
-    change: Change = field(default_factory=Change)
+    change: CounterChange = field(default_factory=CounterChange)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ class _Again:
     """Planned retry of one site."""
 
     site: Any
-    pages: list[Any]  # asked for again
-    spellings: list[Any]  # of its entry, forgotten, so that the walk tries them from the first one on
-    rank: int  # of the first of the pages, after all the others of the site
+    pages: list[Any]  # retried
+    spellings: list[Any]  # entry spellings that are deleted, so that all of them are tried again
+    rank: int  # of the first retried page, after all other pages of the site
 
     @property
     def wanted(self) -> bool:
@@ -69,7 +69,7 @@ class _Again:
 
 
 def candidates(tx: Tx, job_id: UUID) -> list[UUID]:
-    """Sites that failed for a reason that may pass, and those with such a page; in the order they are locked."""
+    """Return sites that failed for a temporary reason, or have such a page; in lock order."""
     failed = (sites.c.state == SiteState.FAILED) & sites.c.reason.in_([*_OF_AN_ENTRY, ""])
     missed = (pages.c.state == PageState.FAILED) & pages.c.reason.in_(_CURABLE)
     found = set(tx.run(select(sites.c.id).where(sites.c.job_id == job_id, failed)).scalars())
@@ -98,7 +98,7 @@ def reopen(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> Reopened:
     _open_visits(tx, again)
     _open_pages(tx, job_id, again, done, keep_ranks=job is not None and job.extent.names_pages)
     counters.take_back(tx, job_id, done.change)
-    # The audit holds the rows against the last checkpoint, and there are fewer endings now than it knew of.
+    # The audit compares the rows with the last checkpoint, and now fewer have ended.
     counters.take(tx, job_id, CheckpointCause.VISITS)
     return done
 
@@ -136,7 +136,7 @@ def _look(tx: Tx, job_id: UUID, site: Any) -> _Again:
 
 
 def _spellings(site: Any, rows: Sequence[Any]) -> list[Any]:
-    """Ways in that led nowhere one after the other: any of them may be the one that works by now."""
+    """Return the entry spellings that failed one after the other: any of them may work by now."""
     own = [row for row in rows if not row.handed and row.step is None]
     tried = [row for row in own if row.url in site.entries and row.reason in _OF_A_SPELLING]
     several = any(row.state == PageState.SKIPPED and row.reason in _LED_NOWHERE for row in tried)
@@ -148,7 +148,7 @@ def _open_sites(tx: Tx, again: Sequence[_Again], done: Reopened) -> None:
     changes = {}
     for one in again:
         site, was = one.site, SiteState(one.site.state)
-        # The proof of politeness knows every request there was, also for spellings that are forgotten.
+        # The proof of politeness includes all requests, also those of deleted spellings.
         sent = [
             Errand(at, row.url, tried.status or 0)
             for row in one.spellings
@@ -187,7 +187,7 @@ def _open_visits(tx: Tx, again: Sequence[_Again]) -> None:
     woken = [
         visit
         for visit in found
-        # A site that failed is walked anew; in another lane only what climbed there is.
+        # A failed site is crawled again; in other lanes only the pages that were moved there.
         if visit.state in _ENDED
         and (opened[visit.id] or (visit.lane == HOME_LANE and by_site[visit.site_id].state == SiteState.FAILED))
     ]
@@ -226,8 +226,8 @@ def _open_pages(tx: Tx, job_id: UUID, again: Sequence[_Again], done: Reopened, *
         {
             "b_job": job_id,
             "b_key": row.key,
-            # Chosen once more: what it links to is new to a walk that has looked at all earlier ranks. Pages that were
-            # listed lead nowhere, and keep their places in the list.
+            # A new rank: the crawl has processed the links of all earlier ranks. Listed pages are not followed and keep
+            # their position in the list.
             "b_rank": row.rank if row.handed or row.step is not None or keep_ranks else one.rank + place,
             "b_attempts": [*attempts_of(row.attempts), asked],
         }

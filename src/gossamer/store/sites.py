@@ -22,12 +22,12 @@ from gossamer.store import events
 from gossamer.store.events import Event
 
 LISTED = "list"
-"""What says how large a site is of which somebody has listed the pages."""
+"""The size source of a site whose pages were listed by the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteRow:
-    """A site as settling sees it, locked."""
+    """A locked site, as settling needs it."""
 
     id: UUID
     state: SiteState
@@ -52,7 +52,7 @@ class SiteChange:
 
 @dataclass(frozen=True, slots=True)
 class SiteSummary:
-    """A site as people see it."""
+    """A site for display."""
 
     host: str
     state: SiteState
@@ -64,7 +64,7 @@ class SiteSummary:
     last_attempt_at: datetime | None
 
 
-# What is the same for every new row is part of the statement: tens of thousands are made at once.
+# Values that are the same for every new row are part of the statement: tens of thousands are created at once.
 _CREATE_SITE = insert(sites).values(
     state=literal_column(f"'{SiteState.OPEN}'"),
     reason=literal_column("''"),
@@ -91,9 +91,9 @@ _CREATE_VISIT = insert(visits).values(
 def create_many(
     tx: Tx, job_id: UUID, targets: Iterable[Target], *, listed: bool = True, whole: bool = True
 ) -> list[tuple[UUID, UUID]]:
-    """Sites with one ready `http` visit each; the ids of both, in the order of the targets.
+    """Create sites with one ready `http` visit each; return the ids of both, in the order of the targets.
 
-    Those that have pages count them as their own already: see store/given_pages.py.
+    Given pages are included in the counts: see store/given_pages.py.
     """
     site_rows, visit_rows, created = [], [], list[tuple[UUID, UUID]]()
     for target in targets:
@@ -146,13 +146,13 @@ _LOCK = BulkQuery(
 
 
 def lock(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, SiteRow]:
-    """These sites, held until commit, in the order every transaction takes them."""
+    """Lock and return these sites until commit, in the common lock order."""
     rows = _LOCK.rows(tx, {"ids": list(ids)})
     return {site_id: SiteRow(site_id, SiteState(state), listed, whole) for site_id, state, listed, whole in rows}
 
 
 def _kept(column: str) -> Any:
-    """The new value if there is one, else what the row has."""
+    """Return the new value, or the stored one for None."""
     return func.coalesce(bindparam(f"b_{column}", type_=sites.c[column].type), sites.c[column])
 
 
@@ -200,7 +200,7 @@ def summaries(
     after: str = "",
     limit: int = 1000,
 ) -> list[SiteSummary]:
-    """Sites a person listed, by host, in steps of `limit`; only those with one of these reasons, if there are any."""
+    """Return listed sites, sorted by host, up to `limit`; optionally only those with one of these reasons."""
     wanted = (sites.c.job_id == job_id) & (sites.c.host > after) & sites.c.listed
     query = select(sites).where(wanted).order_by(sites.c.host).limit(limit)
     if state:
@@ -223,7 +223,7 @@ def summaries(
 
 
 class GivenSite(NamedTuple):
-    """A site as somebody has listed it."""
+    """A site as the user listed it."""
 
     id: UUID
     host: str
@@ -232,7 +232,7 @@ class GivenSite(NamedTuple):
 
 
 def given(tx: Tx, job_id: UUID) -> list[GivenSite]:
-    """The sites of a job that a person listed, in their order; not those that its recipe has opened."""
+    """Return the sites of a job as listed by the user, without those that its recipe opened."""
     columns = (sites.c.id, sites.c.host, sites.c.given, sites.c.entries)
     listed = (sites.c.job_id == job_id) & sites.c.listed & sites.c.step.is_(None)
     query = select(*columns).where(listed).order_by(sites.c.id)
@@ -240,7 +240,7 @@ def given(tx: Tx, job_id: UUID) -> list[GivenSite]:
 
 
 def given_pages(tx: Tx, job_id: UUID) -> dict[UUID, list[str]]:
-    """The listed pages of a job by site, in their order; without other spellings that were tried instead."""
+    """Return the listed pages of a job by site, in their order, without other spellings that were tried."""
     columns = (pages.c.site_id, pages.c.url)
     listed = (pages.c.job_id == job_id) & (pages.c.handed == 0) & (pages.c.found_on == "") & (pages.c.depth == 0)
     found: dict[UUID, list[str]] = {}
@@ -257,7 +257,7 @@ class OpenSite(NamedTuple):
     open_pages: int
     size: int
     size_source: str
-    robots: str | None  # its robots.txt files as kept, if a delay is named in them
+    robots: str | None  # its stored robots.txt files, if they contain a delay
 
 
 _ROBOTS = cast(sites.c.robots, Text)
@@ -270,7 +270,7 @@ _OPEN = BulkQuery(
 
 
 def open_of_job(tx: Tx, job_id: UUID) -> list[OpenSite]:
-    """All open sites of a job: one read of so many rows, for an estimate and not for every look."""
+    """Return all open sites of a job; this may be many rows, so it is for occasional estimates only."""
     return [OpenSite(*row) for row in _OPEN.rows(tx, {"job": job_id}, hold=False)]
 
 
@@ -300,7 +300,7 @@ def failure_reasons(tx: Tx, job_id: UUID) -> list[tuple[Reason, int]]:
 
 
 def hosts(tx: Tx, job_id: UUID, after: str, limit: int) -> list[tuple[str, UUID]]:
-    """Hosts with their ids in alphabetical order, a step at a time."""
+    """Return hosts with their ids, in alphabetical order, in steps."""
     query = (
         select(sites.c.host, sites.c.id)
         .where(sites.c.job_id == job_id, sites.c.host > after)
@@ -327,7 +327,7 @@ def that_wait(tx: Tx, most: int) -> list[str]:
     return [random.choice(one) for one in entries if one]
 
 
-class Closing(NamedTuple):
+class SiteEnding(NamedTuple):
     """The outcome of a site."""
 
     id: UUID
@@ -338,7 +338,7 @@ class Closing(NamedTuple):
     retries: int = 0
 
 
-# A visit in another lane may have nothing left to do and not know it yet: its end comes first.
+# A visit in another lane may have no pages left without having ended: it ends first.
 _WALKED = exists().where(
     visits.c.site_id == sites.c.id,
     visits.c.state.in_((VisitState.READY, VisitState.ISSUED, VisitState.RUNNING)),
@@ -361,7 +361,7 @@ _CLOSE_SITE = BulkStatement(
 )
 
 
-def close(tx: Tx, closings: Sequence[Closing]) -> set[UUID]:
+def close(tx: Tx, closings: Sequence[SiteEnding]) -> set[UUID]:
     """Close the sites that are open, have no open page, and have no visit left to walk; return their ids."""
     if not closings:
         return set()
@@ -394,7 +394,7 @@ _CLOSE_AGAIN = (
 
 
 def close_again(tx: Tx, ids: Collection[UUID]) -> set[UUID]:
-    """End sites as they had ended before they were opened for what is asked for last; those that may end."""
+    """Restore the earlier outcome of sites that were open only for pages after the crawl; return the closed ones."""
     if not ids:
         return set()
     free = set(tx.run(tx.locked(_CLOSABLE), {"ids": sorted(ids)}).scalars())
@@ -404,7 +404,7 @@ def close_again(tx: Tx, ids: Collection[UUID]) -> set[UUID]:
 
 
 _ANEW = {"reason": "", "detail": "", "http_status": None, "retries": 0, "finished_at": None, "before": None}
-# How it has ended stays, and so it ends again.
+# The earlier outcome is kept and restored later.
 _FOR_A_MOMENT = {"before": sites.c.state, "finished_at": None}
 
 
@@ -418,7 +418,7 @@ def reopen(
 ) -> set[UUID]:
     """Reopen sites that have ended, each with an event; other sites are unchanged. Returns the reopened ids.
 
-    `last`: only for pages that are requested when the walk is over.
+    `last`: only for pages that are requested after the crawl.
     """
     over = sites.c.id.in_(ids) & sites.c.state.in_(origins(SITE_MOVES, SiteState.OPEN))
     changed = _FOR_A_MOMENT if last else _ANEW
@@ -429,6 +429,6 @@ def reopen(
 
 
 def want_whole(tx: Tx, ids: Collection[UUID]) -> None:
-    """They were only known by single pages; all of them is wanted from now on."""
+    """Crawl whole sites of which only single pages were wanted so far."""
     if ids:
         tx.run(update(sites).where(sites.c.id.in_(ids)).values(whole=True))

@@ -14,24 +14,24 @@ from gossamer.db.database import Database
 from gossamer.db.tables import places
 from gossamer.db.transactions import Tx
 from gossamer.model import breaker
-from gossamer.model.breaker import News, Rule, Standing, State
+from gossamer.model.breaker import BreakerRule, BreakerStanding, BreakerState, News
 
 _SILENT = timedelta(seconds=10)
-# Whoever is cut off in the middle of this transaction must not keep all others from the place.
+# A client that is disconnected in this transaction must not block the slot.
 _MEET = (
     "SELECT set_config('idle_in_transaction_session_timeout', :silent, true), pg_advisory_xact_lock(hashtext(:place))"
 )
 
 
-def meet(tx: Tx, place: str) -> None:
-    """Two who change a place at once must see each other, and there may be no row yet for them to meet at."""
+def lock_slot(tx: Tx, place: str) -> None:
+    """Lock a slot until commit. It may have no row yet, so an advisory lock is used."""
     if tx.dialect.row_locks:
         tx.run(text(_MEET), {"place": place, "silent": f"{_SILENT // timedelta(milliseconds=1)}"})
 
 
 def enter(tx: Tx, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
-    """Take or renew a place unless `limit` others hold one."""
-    meet(tx, place)
+    """Take or renew a place in a slot, unless `limit` others hold it."""
+    lock_slot(tx, place)
     tx.run(delete(places).where(places.c.place == place, places.c.until <= tx.now))
     others = (places.c.place == place) & (places.c.holder != holder)
     if tx.run(select(func.count()).select_from(places).where(others)).scalar_one() >= limit:
@@ -47,7 +47,7 @@ def leave(tx: Tx, place: str, holder: str) -> None:
 
 
 class StoredSlots:
-    """`enter` and `leave` as the Gate wants them."""
+    """Slots as the Gate needs them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -62,8 +62,8 @@ class StoredSlots:
 _PREFIX = "breaker:"
 
 
-def ask_breaker(tx: Tx, name: str, rule: Rule) -> timedelta:
-    meet(tx, _PREFIX + name)
+def ask_breaker(tx: Tx, name: str, rule: BreakerRule) -> timedelta:
+    lock_slot(tx, _PREFIX + name)
     before = _read(tx, name)
     state, wait = breaker.ask(before, rule, tx.now.timestamp())
     if state != before:
@@ -71,8 +71,8 @@ def ask_breaker(tx: Tx, name: str, rule: Rule) -> timedelta:
     return wait
 
 
-def tell_breaker(tx: Tx, name: str, rule: Rule, news: News, why: str, goods: int) -> Standing:
-    meet(tx, _PREFIX + name)
+def tell_breaker(tx: Tx, name: str, rule: BreakerRule, news: News, why: str, goods: int) -> BreakerStanding:
+    lock_slot(tx, _PREFIX + name)
     now = tx.now.timestamp()
     before = _read(tx, name)
     state = breaker.tell(before, rule, now, news, why, goods)
@@ -81,22 +81,22 @@ def tell_breaker(tx: Tx, name: str, rule: Rule, news: News, why: str, goods: int
     return breaker.standing(state, now)
 
 
-def breaker_standing(tx: Tx, name: str) -> Standing:
+def breaker_standing(tx: Tx, name: str) -> BreakerStanding:
     return breaker.standing(_read(tx, name), tx.now.timestamp())
 
 
-def _read(tx: Tx, name: str) -> State:
+def _read(tx: Tx, name: str) -> BreakerState:
     kept = select(places.c.holder).where(places.c.place == _PREFIX + name, places.c.until > tx.now)
     written = tx.run(kept).scalar()
     if written is None:
-        return State()
+        return BreakerState()
     fields = orjson.loads(written)
-    return State(**fields | {"counted": tuple(tuple(one) for one in fields["counted"])})
+    return BreakerState(**fields | {"counted": tuple(tuple(one) for one in fields["counted"])})
 
 
-def _write(tx: Tx, name: str, rule: Rule, state: State) -> None:
+def _write(tx: Tx, name: str, rule: BreakerRule, state: BreakerState) -> None:
     tx.run(delete(places).where(places.c.place == _PREFIX + name))
-    if state == State():
+    if state == BreakerState():
         return
     until = tx.now + timedelta(seconds=state.lives(rule, tx.now.timestamp()))
     written = orjson.dumps(asdict(state)).decode()
@@ -104,19 +104,19 @@ def _write(tx: Tx, name: str, rule: Rule, state: State) -> None:
 
 
 class StoredBreakers:
-    """`ask`, `tell` and `look` as the Gate wants them."""
+    """Circuit breakers as the Gate needs them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def ask(self, name: str, rule: Rule) -> timedelta:
-        # While all is well nobody has to write, nor to wait for who does.
+    async def ask(self, name: str, rule: BreakerRule) -> timedelta:
+        # A closed breaker needs no write and no lock.
         if not (await self._database.read(breaker_standing, name)).open:
             return timedelta()
         return await self._database.write(ask_breaker, name, rule)
 
-    async def tell(self, name: str, rule: Rule, news: News, why: str = "", goods: int = 0) -> Standing:
+    async def tell(self, name: str, rule: BreakerRule, news: News, why: str = "", goods: int = 0) -> BreakerStanding:
         return await self._database.write(tell_breaker, name, rule, news, why, goods)
 
-    async def look(self, name: str) -> Standing:
+    async def look(self, name: str) -> BreakerStanding:
         return await self._database.read(breaker_standing, name)

@@ -9,10 +9,8 @@ from uuid import UUID
 
 from sqlalchemy import Executable, Row, bindparam, delete, exists, func, insert, select, text, true, update
 
-from gossamer.db.tables import counters, pages, visits
+from gossamer.db.tables import QUEUED, budgets, counters, month_credits, pages, usage, visits
 from gossamer.db.tables import jobs as job_rows
-from gossamer.db.tables_accounts import QUEUED, month_credits, usage
-from gossamer.db.tables_money import budgets
 from gossamer.db.transactions import Dialect, Tx
 from gossamer.model.account import Bill
 from gossamer.model.job import Job
@@ -48,10 +46,11 @@ def change_credits(tx: Tx, account: str, month: str, by: int) -> None:
         tx.run(_CHANGE_CREDITS, {"b_account": account, "b_month": month, "b_more": by})
 
 
-def sum_credits_anew(tx: Tx, month: str) -> None:
-    """By what the requests of a month say, whatever was added or taken off by a program that knew nothing of it."""
+def set_month_anew(tx: Tx) -> None:
+    """Recalculate the current month's credits of all accounts from their requests."""
+    month = f"{tx.now:%Y-%m}"
     if tx.dialect.row_locks:
-        # Whoever has written a request and not yet added it waits, and adds it to the new sum.
+        # A transaction that has inserted a request and not yet added its credits waits, and adds them to the new sum.
         tx.run(text("LOCK TABLE month_credits IN SHARE ROW EXCLUSIVE MODE"))
     sums = select(usage.c.account_id, usage.c.month, func.sum(usage.c.credits)).where(usage.c.month == month)
     tx.run(delete(month_credits).where(month_credits.c.month == month))
@@ -60,7 +59,7 @@ def sum_credits_anew(tx: Tx, month: str) -> None:
 
 
 def forget_credits(tx: Tx, before: str) -> None:
-    """All months before this one."""
+    """Delete the sums of all months before this one."""
     tx.run(delete(month_credits).where(month_credits.c.month < before))
 
 
@@ -68,8 +67,8 @@ _ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.ARCH
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """One request and what came of it. What is still open counts as what it was expected to take."""
+class JobUsage:
+    """Usage of one request; an open one has its expected credits."""
 
     job_id: UUID
     at: datetime
@@ -87,8 +86,8 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
-    """All requests of a day together."""
+class UsageDay:
+    """Total usage of a day."""
 
     day: str
     requests: int
@@ -142,13 +141,13 @@ def _set(tx: Tx, account: str, job_id: UUID, values: Mapping[str, Any]) -> None:
     tx.run(_SET, {"b_account": account, "b_job": job_id, **values})
 
 
-def one(tx: Tx, account: str, job_id: UUID) -> Use | None:
+def one(tx: Tx, account: str, job_id: UUID) -> JobUsage | None:
     row = tx.run(_ONE, {"b_account": account, "b_job": job_id}).first()
     return _use(row) if row else None
 
 
-def page(tx: Tx, account: str, first: str, last: str, before: UUID | None, limit: int) -> list[Use]:
-    """Requests of these days, newest first."""
+def page(tx: Tx, account: str, first: str, last: str, before: UUID | None, limit: int) -> list[JobUsage]:
+    """Return the requests of these days, newest first."""
     wanted = (usage.c.account_id == account) & usage.c.day.between(first, last)
     if before:
         wanted &= usage.c.id < before
@@ -158,12 +157,12 @@ def page(tx: Tx, account: str, first: str, last: str, before: UUID | None, limit
 _SUMS = ("urls", "pages", "failed", "credits", "micros")
 
 
-def days(tx: Tx, account: str, first: str, last: str) -> list[Day]:
+def days(tx: Tx, account: str, first: str, last: str) -> list[UsageDay]:
     wanted = (usage.c.account_id == account) & usage.c.day.between(first, last)
     sums = [func.coalesce(func.sum(usage.c[name]), 0).label(name) for name in _SUMS]
     query = select(usage.c.day, func.count().label("requests"), *sums).where(wanted)
     rows = tx.run(query.group_by(usage.c.day).order_by(usage.c.day))
-    return [Day(row.day, row.requests, *(int(getattr(row, name)) for name in _SUMS)) for row in rows]
+    return [UsageDay(row.day, row.requests, *(int(getattr(row, name)) for name in _SUMS)) for row in rows]
 
 
 _OPEN = (
@@ -174,7 +173,7 @@ _OPEN = (
 )
 
 
-# A job that was cancelled may still have requests in flight, which are paid for.
+# A cancelled job may still have requests in flight, which are charged.
 _BUSY = exists().where(visits.c.job_id == job_rows.c.id, visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)))
 
 
@@ -189,7 +188,7 @@ def ended(tx: Tx, limit: int = 100) -> list[tuple[str, UUID]]:
 
 
 def waiting(tx: Tx) -> list[tuple[str, UUID]]:
-    """Jobs that wait for another one of their account to end, oldest first."""
+    """Return jobs that wait for another job of their account, oldest first."""
     rows = tx.run(_WAITING)
     return [(row.account_id, row.id) for row in rows]
 
@@ -205,12 +204,12 @@ def count_waiting(tx: Tx, account: str) -> int:
 
 
 def wait(tx: Tx, account: str, job_id: UUID) -> None:
-    """It waits for another one of its account to end."""
+    """Mark a job as waiting for another job of its account."""
     _set(tx, account, job_id, {"is_open": 1, "outcome": QUEUED})
 
 
 def begun(tx: Tx, account: str, job_id: UUID) -> None:
-    """It has had its turn."""
+    """Mark a waiting job as started."""
     _set(tx, account, job_id, {"outcome": JobState.RUNNING})
 
 
@@ -224,7 +223,7 @@ _BY_RUNG = (
 _PAGES = select(func.sum(counters.c.pages_done).label("done"), func.sum(counters.c.pages_failed).label("not_done"))
 _OF_COUNTERS = _PAGES.where(counters.c.job_id == bindparam("b_job")).subquery()
 _OWN_BUDGET = (budgets.c.scope == Scope.JOB) & (budgets.c.subject == bindparam("b_subject")) & (budgets.c.period == "")
-# All of a bill but its credits, in one look: it is made up for every page that somebody waits for.
+# All usage except the credits in one statement: it runs for every single-page request.
 _TAKEN = (
     select(
         usage,
@@ -240,12 +239,12 @@ _TAKEN = (
     )
     .where(_OF_JOB)
 )
-# Held: of two who close it at once, the second must see what the first has taken off the month.
+# Locked: of two that close it at once, the second must see the correction of the first.
 _TAKEN_HELD = _TAKEN.with_for_update(of=usage)
 
 
-def close(tx: Tx, account: str, job_id: UUID, prices: Mapping[str, int]) -> Use | None:
-    """Write down what a job has really taken: so many credits for each page that was read, by what read it."""
+def close(tx: Tx, account: str, job_id: UUID, prices: Mapping[str, int]) -> JobUsage | None:
+    """Store the actual usage of an ended job: credits by the pages read on each rung."""
     taken = _TAKEN_HELD if tx.dialect.row_locks else _TAKEN
     found = tx.run(taken, {"b_account": account, "b_job": job_id, "b_subject": job_id.hex}).first()
     if found is None:
@@ -266,18 +265,13 @@ def close(tx: Tx, account: str, job_id: UUID, prices: Mapping[str, int]) -> Use 
     return replace(_use(found), **{**values, "is_open": False})
 
 
-def set_month_anew(tx: Tx) -> None:
-    """Recalculate the current month's usage of all accounts from their requests."""
-    sum_credits_anew(tx, f"{tx.now:%Y-%m}")
-
-
 def forget(tx: Tx, before: datetime) -> int:
     forget_credits(tx, f"{before:%Y-%m}")
     return tx.run(delete(usage).where(usage.c.at < before, usage.c.is_open == 0)).rowcount
 
 
-def _use(row: Row[Any]) -> Use:
-    return Use(
+def _use(row: Row[Any]) -> JobUsage:
+    return JobUsage(
         row.id,
         row.at,
         row.key_id,

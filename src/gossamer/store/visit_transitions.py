@@ -15,9 +15,9 @@ from gossamer.store import events
 from gossamer.store.events import Event
 
 FREED: Mapping[str, Any] = {"lease": None, "lease_until": None, "worker": None}
-"""The columns of a visit that is in nobody's hands."""
-TOLD_ANEW: Mapping[str, Any] = {"slices": 0}
-"""Of one that did not come back in the order of things: that, and its next claim, are told."""
+"""The lease columns of a visit without a worker."""
+RESET_ON_RELEASE: Mapping[str, Any] = {"slices": 0}
+"""Columns reset when a visit is released abnormally, so that the release and the next claim are logged as events."""
 
 
 class Moving(NamedTuple):
@@ -26,8 +26,8 @@ class Moving(NamedTuple):
     id: UUID
     job_id: UUID
     site_id: UUID
-    worker: str | None  # in whose hands it was
-    slices: int = 0  # handed back in order since a claim of it was last told
+    worker: str | None  # that held it
+    slices: int = 0  # regular hand-backs since a claim was last logged
 
     @classmethod
     def read(cls, tx: Tx, statement: Select[Any], params: dict[str, Any] | None = None) -> "list[Moving]":
@@ -35,12 +35,12 @@ class Moving(NamedTuple):
 
 
 def may_become(target: VisitState) -> ColumnElement[bool]:
-    """That the table of moves allows it. Written out, since a list has no place in a statement for many rows."""
+    """Return the condition that a visit may change to this state; spelled out for statements on many rows."""
     return or_(*(visits.c.state == state for state in origins(VISIT_MOVES, target)))
 
 
 def moving(*which: ColumnElement[bool]) -> Select[Any]:
-    """The visits of which something holds, in the order every transaction takes them."""
+    """Select visits by conditions, in the common lock order."""
     columns = (visits.c.id, visits.c.job_id, visits.c.site_id, visits.c.worker, visits.c.slices)
     return select(*columns).where(*which).order_by(visits.c.id)
 
@@ -54,7 +54,7 @@ def tell(tx: Tx, target: VisitState, moved: Sequence[Moving], why: str = "", *, 
     )
 
 
-_SHORTEST_WAIT = timedelta(seconds=1)  # less is only the way from the worker's clock to the database's
+_SHORTEST_WAIT = timedelta(seconds=1)  # less may be a difference between the clocks
 
 
 class Ending(NamedTuple):
@@ -68,7 +68,7 @@ class Ending(NamedTuple):
 
     @property
     def in_order(self) -> bool:
-        """A slice is over and the visit is not, for no other reason than time or a wait."""
+        """True if only a slice is over: the visit continues after its time limit or a wait."""
         return self.state is VisitState.READY and not self.why
 
 
@@ -130,7 +130,7 @@ def end(tx: Tx, endings: Sequence[Ending]) -> set[UUID]:
 
 
 def _is_told(ending: Ending, row: Row[Any]) -> bool:
-    """Of slices that end in order the first, second, fourth, eighth...: a slow site must not fill the history."""
+    """Return True if an ending is logged: of regular slices only the 1st, 2nd, 4th, 8th and so on."""
     return not ending.in_order or row.slices & (row.slices + 1) == 0
 
 

@@ -2,19 +2,23 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Boolean, ColumnElement, bindparam, exists, func, or_, select, update
 
-from gossamer.db.bulk import BulkQuery, BulkStatement, in_order
-from gossamer.db.tables import jobs, sites, visits
+from gossamer.db.bulk import BulkQuery, BulkStatement, KeyQuery, in_order
+from gossamer.db.tables import alerts as alert_rows
+from gossamer.db.tables import events, jobs, sites, visits
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
+from gossamer.model.ids import new_id
 from gossamer.model.page import Errand, Visit
+from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import JobState, SiteState, VisitState
-from gossamer.store import alerts, lanes
-from gossamer.store.visit_transitions import TOLD_ANEW, Moving, may_become, moving, tell
+from gossamer.store import alerts
+from gossamer.store.visit_transitions import RESET_ON_RELEASE, Moving, may_become, moving, tell
 
 _SITE_COLUMNS = ("host", "entries", "whole", "not_before", "notes", "robots", "errands", "before")
 _LOAD = (
@@ -27,7 +31,7 @@ _LOAD = (
 
 
 def load_leased(tx: Tx, ids: Collection[UUID]) -> list[Visit]:
-    """Visits that were leased in this transaction, with what is known of their sites."""
+    """Load visits that were leased in this transaction, with the data of their sites."""
     rows = tx.run(_LOAD, {"ids": list(ids)})
     return [
         Visit(
@@ -54,13 +58,13 @@ def load_leased(tx: Tx, ids: Collection[UUID]) -> list[Visit]:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class ReadyVisit:
     """A visit that may be issued."""
 
     id: UUID
     job_id: UUID
     domain: str
-    suspect: bool  # it was running when a worker died
+    suspect: bool  # was running when a worker died
 
 
 @dataclass(slots=True)
@@ -69,22 +73,21 @@ class VisitChange:
 
     open_pages: int = 0
     walked: float = 0.0  # seconds
-    lived: bool = False  # a page was settled: earlier deaths are forgiven
+    lived: bool = False  # a page was settled: the death counter is reset
 
 
 MOST_PER_DOMAIN = 2
 
-_IN_HAND = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
+_HELD_STATES = (VisitState.ISSUED, VisitState.RUNNING)
+_IN_HAND = visits.c.state.in_(_HELD_STATES)
 _FULL_DOMAINS = (
     select(visits.c.domain).where(_IN_HAND).group_by(visits.c.domain).having(func.count() >= bindparam("per_domain"))
 )
 
 
-# A site is walked in one lane at a time: what is known of it has one owner.
+# A site is crawled in one lane at a time, so that its data has one writer.
 _others = visits.alias()
-_OTHER_LANE_IN_HAND = exists().where(
-    _others.c.site_id == visits.c.site_id, _others.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
-)
+_OTHER_LANE_IN_HAND = exists().where(_others.c.site_id == visits.c.site_id, _others.c.state.in_(_HELD_STATES))
 _DUE = (
     visits.c.lane == bindparam("lane"),
     visits.c.state == VisitState.READY,
@@ -93,7 +96,7 @@ _DUE = (
     visits.c.domain.not_in(_FULL_DOMAINS),
     ~_OTHER_LANE_IN_HAND,
 )
-# Where no more of those that were running when a worker died may run, they must not hide what waits behind them.
+# Suspects that may not run now must not hide the visits behind them.
 _MAY_RUN = or_(visits.c.deaths == 0, bindparam("suspects", type_=Boolean))
 _READY = (
     select(visits.c.id, visits.c.domain, visits.c.deaths)
@@ -115,10 +118,10 @@ def ready(
     *,
     per_domain: int = MOST_PER_DOMAIN,
     suspects: bool = True,
-) -> dict[UUID, list[Waiting]]:
-    """Visits that are due, per running job, at most `per_job` of each, in (due_at, id) order.
+) -> dict[UUID, list[ReadyVisit]]:
+    """Return due visits of running jobs, at most `per_job` of each, in (due_at, id) order.
 
-    Those of domains that have `per_domain` visits in hand are left out; without `suspects`, also those that were
+    Visits of domains that have `per_domain` visits in hand are left out; without `suspects`, also visits that were
     running when a worker died.
     """
     due = {"lane": lane, "now": tx.now, "of_shard": shard, "shards": shards, "per_domain": per_domain}
@@ -127,7 +130,7 @@ def ready(
     for job_id in tx.run(_RUNNING_JOBS).scalars().all():
         rows = tx.rows(_READY, {**asked, "job": job_id})
         if rows:
-            found[job_id] = [Waiting(row.id, job_id, row.domain, row.deaths > 0) for row in rows]
+            found[job_id] = [ReadyVisit(row.id, job_id, row.domain, row.deaths > 0) for row in rows]
     return found
 
 
@@ -174,7 +177,7 @@ def issue(tx: Tx, ids: Sequence[UUID], worker: str) -> None:
 
 
 def suspects_in_hand(tx: Tx) -> int:
-    """Visits issued or running that were running when a worker died."""
+    """Count issued and running visits that were running when a worker died."""
     return int(tx.run(select(func.count()).select_from(visits).where(_IN_HAND, visits.c.deaths > 0)).scalar_one())
 
 
@@ -202,16 +205,16 @@ def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *,
     held = (visits.c.state == VisitState.RUNNING) & visits.c.lease.in_(tokens.values())
     query = moving(visits.c.id.in_(tokens), or_(free, held)).join(jobs, jobs.c.id == visits.c.job_id)
     if tx.dialect.row_locks:
-        # What somebody else is about to take is not waited for.
+        # Visits that another process is taking are skipped.
         query = query.with_for_update(of=visits, skip_locked=bool(nudged_by))
     taken = Moving.read(tx, query)
-    taken = lanes.without_rivals(tx, taken)
+    taken = _without_rivals(tx, taken)
     known = set(tx.run(select(visits.c.id).where(visits.c.id.in_(tokens), held)).scalars())
     tx.run_many(
         _CLAIM,
         [{"b_id": one.id, "b_lease": tokens[one.id], "b_until": tx.now + lease, "b_worker": worker} for one in taken],
     )
-    # The next slice of a visit that was handed back in order is not news.
+    # The next slice of a regular visit is not logged.
     tell(tx, VisitState.RUNNING, [one for one in taken if one.id not in known and not one.slices], who=worker)
     ours = {one.id for one in taken}
     _put_back(tx, [identifier for identifier in tokens if identifier not in ours], issuer)
@@ -219,13 +222,13 @@ def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *,
 
 
 def lend(tx: Tx, visit: Moving, token: UUID, worker: str, lease: timedelta) -> None:
-    """Lease a visit that was made in this very transaction."""
+    """Lease a visit that was created in this transaction."""
     tx.run_many(_CLAIM, [{"b_id": visit.id, "b_lease": token, "b_until": tx.now + lease, "b_worker": worker}])
     tell(tx, VisitState.RUNNING, [visit], who=worker)
 
 
 def take_back_issued(tx: Tx, ids: Sequence[UUID], mark: str) -> None:
-    """Their nudges, issued under this mark, could not be sent."""
+    """Return issued visits to the queue whose nudges could not be sent."""
     _put_back(tx, ids, visits.c.worker == mark, "its nudge could not be sent")
 
 
@@ -238,7 +241,7 @@ def _put_back(tx: Tx, refused: Sequence[UUID], issuer: ColumnElement[bool], why:
     idle = Moving.read(tx, tx.locked(moving(visits.c.id.in_(refused), nudged))) if refused else []
     if idle:
         back = update(visits).where(visits.c.id.in_([one.id for one in idle]), nudged)
-        tx.run(back.values(state=VisitState.READY, worker=None, **TOLD_ANEW))
+        tx.run(back.values(state=VisitState.READY, worker=None, **RESET_ON_RELEASE))
         tell(tx, VisitState.READY, idle, why)
 
 
@@ -256,9 +259,9 @@ _CLAIM = (
 
 
 def renew(tx: Tx, worker: str, held: Sequence[UUID], lease: timedelta) -> set[UUID]:
-    """Extend the leases a process holds in one statement; the tokens that are still its own."""
+    """Extend the leases of a process in one statement; return the tokens it still holds."""
     mine = (visits.c.worker == worker) & (visits.c.state == VisitState.RUNNING) & visits.c.lease.in_(held)
-    # Taken in the order in which a settle takes them, or each could wait for the other.
+    # In the same lock order as a settle, to prevent deadlocks.
     in_order = tx.locked(select(visits.c.id).where(mine).order_by(visits.c.id))
     renewed = update(visits).where(visits.c.id.in_(in_order), mine).values(lease_until=tx.now + lease)
     return set(tx.run(renewed.returning(visits.c.lease)).scalars())
@@ -269,7 +272,7 @@ _HELD_LEASES = BulkQuery(_LEASES.order_by(visits.c.id))
 
 
 def leases(tx: Tx, ids: Sequence[UUID], *, held: bool = False) -> dict[UUID, UUID | None]:
-    """The leases of these visits as they are now; `held`: and as they stay until commit."""
+    """Return the leases of these visits; `held`: locked until commit."""
     given = {"ids": list(ids)}
     return dict(_HELD_LEASES.rows(tx, given) if held else tx.rows(_LEASES, given))
 
@@ -286,7 +289,7 @@ _OF_SITES = select(visits.c.id).where(visits.c.site_id.in_(bindparam("ids", expa
 
 
 def of_sites(tx: Tx, site_ids: Iterable[UUID]) -> list[UUID]:
-    """All visits of these sites, in whatever lane."""
+    """Return all visits of these sites, in all lanes."""
     return list(tx.run(_OF_SITES, {"ids": list(site_ids)}).scalars())
 
 
@@ -318,12 +321,12 @@ def apply(tx: Tx, changes: Mapping[UUID, VisitChange]) -> None:
 
 
 def reopen(tx: Tx, site_id: UUID, lane: str, why: str = "a page was handed over to it", *, who: str = "") -> UUID:
-    """Make sure that a site's visit will be walked again, however it ended; return its id."""
+    """Make sure that a site's visit runs again, however it ended; return its id."""
     (found,) = Moving.read(tx, moving(visits.c.site_id == site_id, visits.c.lane == lane))
     over = (visits.c.id == found.id) & visits.c.state.in_((VisitState.DONE, VisitState.FAILED, VisitState.DEAD))
     if tx.run(update(visits).where(over).values(state=VisitState.READY, due_at=tx.now)).rowcount:
         tell(tx, VisitState.READY, [found], why, who=who)
-        # Nobody has to look after a visit that is walked again.
+        # A visit that runs again is no longer a dead letter.
         alerts.clear(tx, AlertKind.DEAD_LETTER, str(found.id))
     return found.id
 
@@ -354,5 +357,129 @@ _EXPIRED = select(visits.c.id, visits.c.lease).where(
 
 
 def expired(tx: Tx) -> dict[UUID, UUID]:
-    """Running visits whose lease has run out: id and token."""
+    """Return running visits with expired leases: id and token."""
     return {row.id: row.lease for row in tx.run(_EXPIRED, {"now": tx.now})}
+
+
+_OVER = (VisitState.DONE, VisitState.FAILED)
+
+Place = tuple[UUID, str]
+"""A site and a lane."""
+
+_LANES_OF_SITES = KeyQuery(visits, [visits.c.id, visits.c.site_id, visits.c.lane], [], by=visits.c.site_id)
+
+
+def meet(tx: Tx, places: Collection[Place]) -> dict[Place, UUID]:
+    """Return the visits of sites in these lanes; missing ones are created. The caller has locked the sites."""
+    wanted = sorted({site_id for site_id, _ in places})
+    found = {(site_id, lane): visit_id for visit_id, site_id, lane in _LANES_OF_SITES.rows(tx, {}, wanted)}
+    missing = sorted(set(places) - set(found))
+    if missing:
+        homes = tx.run(select(visits).where(visits.c.id.in_([found[site_id, HOME_LANE] for site_id, _ in missing])))
+        by_site = {row.site_id: row for row in homes}
+        rows = [_new(tx, by_site[site_id], lane) for site_id, lane in missing]
+        tx.run_many(visits.insert(), rows)
+        found.update(((row["site_id"], row["lane"]), row["id"]) for row in rows)
+    return {place: found[place] for place in places}
+
+
+def _new(tx: Tx, home: Any, lane: str) -> dict[str, Any]:
+    return {
+        "id": new_id(tx.now),
+        "job_id": home.job_id,
+        "site_id": home.site_id,
+        "lane": lane,
+        "domain": home.domain,
+        "shard": home.shard,
+        "state": VisitState.DONE,
+        "due_at": tx.now,
+        "deaths": 0,
+        "open_pages": 0,
+        "walked_ms": 0,
+        "last_error": "",
+        "slices": 0,
+    }
+
+
+def _without_rivals(tx: Tx, taken: Sequence[Moving]) -> list[Moving]:
+    """Return those of the visits to be claimed whose site is not being crawled in another lane.
+
+    Nudges may be late or repeated, so two workers could claim two visits of a site at once: each then
+    sees that the other one is taken, and both are left.
+    """
+    rivals = visits.c.site_id.in_([one.site_id for one in taken]) & visits.c.id.not_in([one.id for one in taken])
+    others = {row.id: row for row in tx.run(select(visits.c.id, visits.c.site_id).where(rivals))} if taken else {}
+    if not others:
+        # The usual case: only duplicates among the given visits are possible.
+        return _one_of_each(taken)
+    unwalked = visits.c.id.in_(others) & (visits.c.state != VisitState.RUNNING)
+    free = select(visits.c.id).where(unwalked).order_by(visits.c.id)
+    if tx.dialect.row_locks:
+        free = free.with_for_update(skip_locked=True)
+    idle = set(tx.run(free).scalars())
+    walked = {row.site_id for row in others.values() if row.id not in idle}
+    return _one_of_each([one for one in taken if one.site_id not in walked])
+
+
+def _one_of_each(taken: Iterable[Moving]) -> list[Moving]:
+    by_site: dict[UUID, Moving] = {}
+    for one in taken:
+        by_site.setdefault(one.site_id, one)
+    return list(by_site.values())
+
+
+def wake_home(tx: Tx, site_id: UUID, why: str) -> bool:
+    """Wake a site's own visit after all its pages have ended, some in other lanes; it decides what follows.
+
+    False if that visit was given up: then no further decision is made.
+    """
+    (home,) = Moving.read(tx, moving(visits.c.site_id == site_id, visits.c.lane == HOME_LANE))
+    mine = visits.c.id == home.id
+    over = mine & visits.c.state.in_(_OVER)
+    if tx.run(update(visits).where(over).values(state=VisitState.READY, due_at=tx.now)).rowcount:
+        tell(tx, VisitState.READY, [home], why)
+        return True
+    return bool(tx.run(select(visits.c.state).where(mine)).scalar_one() != VisitState.DEAD)
+
+
+_OPEN_PAGES = select(sites.c.id, sites.c.open_pages).where(sites.c.id.in_(bindparam("ids", expanding=True)))
+
+
+def open_pages(tx: Tx, site_ids: Collection[UUID]) -> dict[UUID, int]:
+    """Return how many pages of each site are waiting, in all lanes together."""
+    return {row.id: row.open_pages for row in tx.run(_OPEN_PAGES, {"ids": sorted(site_ids)})}
+
+
+def deserted(tx: Tx, patience: timedelta) -> list[tuple[UUID, str]]:
+    """Return running jobs, each with a lane in which a visit was due for so long while none was being crawled.
+
+    For a job that was paused meanwhile, the time counts from when it last began to run. A visit does not
+    count if its site is being crawled in another lane, or if its job is at its limit of concurrent
+    visits. While any machine reports a lost network, none are returned.
+    """
+    network = select(alert_rows.c.id).where(alert_rows.c.kind == AlertKind.NETWORK, alert_rows.c.cleared_at.is_(None))
+    others = visits.alias()
+    in_hand = select(func.count()).where(others.c.job_id == visits.c.job_id, others.c.state.in_(_HELD_STATES))
+    same = (others.c.lane == visits.c.lane) | (others.c.site_id == visits.c.site_id)
+    walked = select(others.c.id).where(same, others.c.state.in_(_HELD_STATES)).exists()
+    query = (
+        select(visits.c.job_id, visits.c.lane)
+        .join(jobs, jobs.c.id == visits.c.job_id)
+        .where(
+            jobs.c.state == JobState.RUNNING,
+            visits.c.state == VisitState.READY,
+            visits.c.due_at < tx.now - patience,
+            ~walked,
+            ~network.exists(),
+            jobs.c.at_once.is_(None) | (in_hand.scalar_subquery() < jobs.c.at_once),
+        )
+        .distinct()
+    )
+    long_ago = tx.now - patience
+    return [(row.job_id, row.lane) for row in tx.run(query).all() if not _began_after(tx, row.job_id, long_ago)]
+
+
+def _began_after(tx: Tx, job_id: UUID, moment: datetime) -> bool:
+    began = (events.c.job_id == job_id) & (events.c.kind == f"job.{JobState.RUNNING}")
+    latest = tx.run(select(events.c.at).where(began).order_by(events.c.id.desc()).limit(1)).scalar()
+    return latest is not None and latest > moment

@@ -1,4 +1,4 @@
-"""Working processes, of a cluster or a home: who is alive, the settings they share, what waits for them."""
+"""Worker processes of a cluster or a data folder: their heartbeats, shared settings and waiting work."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,9 +13,6 @@ from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.states import JobState, VisitState
 from gossamer.model.worker import SILENT_AFTER, Worker
-
-# Those there have been from the beginning: who is at work is asked of a database that is yet to be upgraded, too.
-_COLUMNS = tuple(workers.c[name] for name in ("id", "host", "pid", "lanes", "version", "started_at", "beat_at"))
 
 
 def beat(tx: Tx, worker: Worker) -> None:
@@ -33,12 +30,12 @@ def leave(tx: Tx, worker: str) -> None:
 
 
 def leave_home(tx: Tx, home: str) -> None:
-    """Remove all processes of a home: none of them is left."""
+    """Remove all processes of a data folder, because none is running."""
     tx.run(delete(workers).where(workers.c.id.startswith(f"{home}/", autoescape=True)))
 
 
 def known(tx: Tx) -> list[Worker]:
-    """All of them, with what they hold, by name; the silent ones too, until they are forgotten."""
+    """Return all workers with their number of visits, by name, including silent ones."""
     held = (
         select(visits.c.worker, func.count().label("holds"))
         .where(visits.c.state == VisitState.RUNNING)
@@ -46,7 +43,7 @@ def known(tx: Tx) -> list[Worker]:
         .subquery()
     )
     query = (
-        select(*_COLUMNS, func.coalesce(held.c.holds, 0).label("holds"))
+        select(workers, func.coalesce(held.c.holds, 0).label("holds"))
         .outerjoin(held, held.c.worker == workers.c.id)
         .order_by(workers.c.id)
     )
@@ -83,7 +80,7 @@ def any_silent(tx: Tx, after: timedelta = SILENT_AFTER) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LostHost:
-    """A machine of which no worker has been heard of for a while."""
+    """A machine whose workers have all been silent for a while."""
 
     host: str
     workers: int
@@ -91,7 +88,7 @@ class LostHost:
 
 
 def hosts(tx: Tx) -> tuple[list[LostHost], list[str]]:
-    """The machines that have vanished without ending their workers, and those that live."""
+    """Return the machines that vanished without a shutdown, and those that are alive."""
     heard = func.max(workers.c.beat_at)
     query = select(workers.c.host, func.count().label("workers"), heard.label("heard")).group_by(workers.c.host)
     found = tx.run(query.order_by(workers.c.host)).all()
@@ -101,23 +98,23 @@ def hosts(tx: Tx) -> tuple[list[LostHost], list[str]]:
 
 
 def forget_silent(tx: Tx, after: timedelta) -> list[str]:
-    """Those not heard of for so long are gone for good."""
+    """Delete workers that have been silent for so long; return their names."""
     gone = delete(workers).where(workers.c.beat_at <= tx.now - after).returning(workers.c.id)
     return list(tx.run(gone).scalars())
 
 
 @dataclass(frozen=True, slots=True)
 class SharedSetting:
-    """A setting as the cluster has it; of a secret only the digest."""
+    """A setting of the cluster; of a secret only the digest."""
 
     name: str
     value: str
-    host: str  # of the machine that was first
+    host: str  # the machine that set it
     at: datetime
 
 
 def shared_settings(tx: Tx) -> list[SharedSetting]:
-    """By name; none where no cluster has worked this database yet, or an operator had them forgotten."""
+    """Return the shared settings by name; empty before a cluster has joined, or after they were reset."""
     return [SharedSetting(*row) for row in tx.run(select(cluster_settings).order_by(cluster_settings.c.name))]
 
 
@@ -132,38 +129,38 @@ def forget_shared_settings(tx: Tx) -> int:
     return tx.run(delete(cluster_settings)).rowcount
 
 
-_SOON = timedelta(seconds=30)  # after which a visit that is due should have been taken
+_SOON = timedelta(seconds=30)  # in which a due visit should be taken
 
 
 @dataclass(frozen=True, slots=True)
 class Unattended:
     """Rows that need a person's attention."""
 
-    unfinished: int  # jobs that should be worked
+    unfinished: int  # jobs that should be running
     dead_letters: int
     alerts: int
 
 
 @dataclass(frozen=True, slots=True)
-class Labour:
+class WorkState:
     """State of the work, as far as the rows show."""
 
     jobs: int  # at work
     stalled: int  # visits whose lease has not been renewed for long
-    waits: bool  # visits that nobody has taken though they were due
-    is_manned: bool  # somebody is there to take some
+    waits: bool  # due visits were not taken
+    is_manned: bool  # a worker is alive
 
 
-def labour(tx: Tx, lease: timedelta) -> Labour:
+def labour(tx: Tx, lease: timedelta) -> WorkState:
     """Return the running jobs and their visits that wait, or whose holder no longer renews its lease."""
     running = select(jobs.c.id).where(jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING)))
     at_work = int(tx.run(select(func.count()).select_from(running.subquery())).scalar_one())
     if not at_work:
-        return Labour(0, 0, waits=False, is_manned=False)
-    # A lease is renewed four times while it lasts, unless the event loop of its process stands still.
+        return WorkState(0, 0, waits=False, is_manned=False)
+    # A lease is renewed four times in its duration, unless the event loop of its process is blocked.
     unseen = (visits.c.state == VisitState.RUNNING) & (visits.c.lease_until < tx.now + lease / 3)
     due = visits.c.job_id.in_(running) & (visits.c.state == VisitState.READY) & (visits.c.due_at < tx.now - _SOON)
-    return Labour(
+    return WorkState(
         jobs=at_work,
         stalled=int(tx.run(select(func.count()).select_from(visits).where(unseen)).scalar_one()),
         waits=bool(tx.run(select(exists().where(due))).scalar()),
@@ -172,7 +169,7 @@ def labour(tx: Tx, lease: timedelta) -> Labour:
 
 
 def newest_moment(tx: Tx) -> datetime | None:
-    """When something was last written: by the newest job's events and by all counters, both quick to read."""
+    """Return the time of the last write, from the newest job's events and all counters, which are quick to read."""
     newest_job = tx.run(select(jobs.c.id).order_by(jobs.c.id.desc()).limit(1)).scalar()
     if newest_job is None:
         return None
@@ -186,7 +183,7 @@ def waiting(tx: Tx) -> Unattended:
     held = alerts.c.cleared_at.is_(None)
     return Unattended(
         unfinished=_count(tx, jobs, at_work),
-        # A letter that was dropped is nobody's concern any more, though its visit stays dead.
+        # A dropped letter does not count, although its visit stays dead.
         dead_letters=_count(tx, alerts, held & (alerts.c.kind == AlertKind.DEAD_LETTER)),
         alerts=_count(tx, alerts, held),
     )

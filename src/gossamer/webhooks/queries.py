@@ -1,4 +1,4 @@
-"""Queries of webhooks: endpoints of accounts, and the log of messages to them. What a person asks names the account."""
+"""Queries of webhooks: endpoints of accounts, and the log of messages to them. Requests of users name the account."""
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from gossamer.db.transactions import Tx
 from gossamer.db.types import EPOCH, MILLISECOND
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import fits, new_id
-from gossamer.model.webhook import Attempt, Delivery, DeliveryState, Endpoint, EndpointState, EventType, KeptKey
+from gossamer.model.webhook import Delivery, DeliveryAttempt, DeliveryState, Endpoint, EndpointState, EventType, KeptKey
 from gossamer.store import alerts
 from gossamer.store.outbox import NOW, endpoint_of, is_rested, still_waits
 
@@ -24,7 +24,7 @@ _FREE = {"lease": None, "lease_until": None, "worker": None}
 def add_endpoint(
     tx: Tx, account: str, url: str, events: Collection[EventType], sealed_for: Callable[[UUID], bytes]
 ) -> Endpoint:
-    """`sealed_for` gives its key, sealed for the id that it gets here."""
+    """Add an endpoint; `sealed_for` returns the key encrypted for the new id."""
     identifier = new_id(tx.now)
     tx.run(
         insert(endpoints),
@@ -59,7 +59,7 @@ def get_endpoint(tx: Tx, account: str, identifier: UUID) -> Endpoint | None:
 
 
 def endpoints_of(tx: Tx, account: str) -> list[Endpoint]:
-    """Oldest first."""
+    """Return the endpoints of an account, oldest first."""
     return _found(tx, endpoints.c.account == account)
 
 
@@ -68,7 +68,7 @@ def count_endpoints(tx: Tx, account: str) -> int:
 
 
 def endpoints_matching(tx: Tx, account: str, text: str, limit: int = 5) -> list[UUID]:
-    """Those whose id these hexadecimal digits fit."""
+    """Return endpoints whose id matches these hexadecimal digits."""
     ids = tx.run(select(endpoints.c.id).where(endpoints.c.account == account).order_by(endpoints.c.id)).scalars()
     return [identifier for identifier in ids if fits(identifier, text)][:limit]
 
@@ -76,7 +76,7 @@ def endpoints_matching(tx: Tx, account: str, text: str, limit: int = 5) -> list[
 def change_endpoint(
     tx: Tx, account: str, identifier: UUID, url: str | None, events: Collection[EventType] | None
 ) -> Endpoint | None:
-    """Another address, other events; None: as it was. What waits goes to the new address."""
+    """Change the URL or the events; None leaves a value unchanged. Waiting messages go to the new URL."""
     changed: dict[str, Any] = {} if events is None else _wanted(events)
     if url is not None:
         changed |= {"url": url, **_WELL}
@@ -92,7 +92,7 @@ def switch_on(tx: Tx, account: str, identifier: UUID) -> Endpoint | None:
 
 
 def switch_off(tx: Tx, account: str, identifier: UUID, why: str) -> Endpoint | None:
-    """From here on nothing is sent there and nothing is kept for it; what waits is given up, and can be replayed."""
+    """Disable an endpoint: waiting messages fail and can be replayed, and no new ones are queued."""
     off = update(endpoints).where(_mine(account, identifier), endpoints.c.state == EndpointState.ACTIVE)
     if tx.run(off.values(state=EndpointState.OFF, reason=why)).rowcount:
         waits = (deliveries.c.endpoint_id == identifier) & (deliveries.c.state == DeliveryState.PENDING)
@@ -101,7 +101,7 @@ def switch_off(tx: Tx, account: str, identifier: UUID, why: str) -> Endpoint | N
 
 
 def remove_endpoint(tx: Tx, account: str, identifier: UUID) -> bool:
-    """With everything that was sent there."""
+    """Delete an endpoint with its messages."""
     alerts.clear(tx, AlertKind.WEBHOOK, str(identifier))
     return bool(tx.run(delete(endpoints).where(_mine(account, identifier))).rowcount)
 
@@ -112,7 +112,7 @@ def rotate_key(tx: Tx, account: str, identifier: UUID, sealed: bytes, overlap: t
         return False
     of_it = endpoint_keys.c.endpoint_id == identifier
     if tx.run(select(endpoint_keys.c.id).where(of_it, endpoint_keys.c.key == sealed)).first():
-        return True  # said twice, and heard the first time
+        return True  # repeated after a commit that was not confirmed
     tx.run(delete(endpoint_keys).where(of_it, endpoint_keys.c.until.is_not(None)))
     tx.run(update(endpoint_keys).where(of_it).values(until=tx.now + overlap))
     _add_key(tx, identifier, sealed)
@@ -153,7 +153,7 @@ def hold_endpoint(tx: Tx, identifier: UUID, token: UUID, worker: str, lease: tim
 
 
 def wake_endpoint(tx: Tx, identifier: UUID) -> None:
-    """A person wants something sent: it rests no longer."""
+    """End the back-off of an endpoint after a manual request."""
     tx.run(update(endpoints).where(endpoints.c.id == identifier).values(not_before=None))
 
 
@@ -182,7 +182,7 @@ def _found(tx: Tx, wanted: ColumnElement[bool]) -> list[Endpoint]:
 
 _ATTEMPTS_KEPT = 20
 _AT_A_TIME = 1_000
-# Prepared once: whoever sends asks twice a second.
+# Prepared once: every sender asks twice a second.
 _ENDPOINTS_DUE = (
     select(deliveries.c.endpoint_id)
     .join(endpoints, endpoints.c.id == deliveries.c.endpoint_id)
@@ -208,7 +208,9 @@ def due_deliveries(tx: Tx, endpoint_id: UUID, limit: int, only: UUID | None = No
     return [_delivery(row) for row in tx.run(query)]
 
 
-def record_attempt(tx: Tx, delivery: Delivery, attempt: Attempt, state: DeliveryState, due_at: datetime | None) -> None:
+def record_attempt(
+    tx: Tx, delivery: Delivery, attempt: DeliveryAttempt, state: DeliveryState, due_at: datetime | None
+) -> None:
     """Store the outcome of a delivery attempt. The caller holds the endpoint's lease."""
     attempts = [_kept_attempt(one) for one in (*delivery.attempts, attempt)][-_ATTEMPTS_KEPT:]
     changes: dict[str, Any] = {"state": state, "tries": delivery.tries + 1, "attempts": attempts}
@@ -220,7 +222,7 @@ def record_attempt(tx: Tx, delivery: Delivery, attempt: Attempt, state: Delivery
 
 
 def replay_one(tx: Tx, account: str, identifier: UUID) -> Delivery | None:
-    """Send once more what was sent or given up, or at once what waits. Under the same id."""
+    """Queue a message again under the same id, whatever its state."""
     _replay(tx, account, deliveries.c.id == identifier)
     found = get_delivery(tx, account, identifier)
     if found:
@@ -229,7 +231,7 @@ def replay_one(tx: Tx, account: str, identifier: UUID) -> Delivery | None:
 
 
 def replay_failed(tx: Tx, account: str, endpoint_id: UUID, since: datetime | None) -> int:
-    """All of an endpoint that were given up, or those made since then."""
+    """Queue all failed messages of an endpoint again, optionally only those created since a time."""
     wanted = (deliveries.c.endpoint_id == endpoint_id) & (deliveries.c.state == DeliveryState.FAILED)
     again = _replay(tx, account, wanted if since is None else wanted & (deliveries.c.created_at >= since))
     if again:
@@ -267,18 +269,18 @@ def delivery_log(
 
 
 def deliveries_matching(tx: Tx, account: str, text: str, limit: int = 5) -> list[UUID]:
-    """Those whose id these hexadecimal digits fit, newest first."""
+    """Return messages whose id matches these hexadecimal digits, newest first."""
     ids = tx.run(select(deliveries.c.id).where(_of(account)).order_by(deliveries.c.id.desc())).scalars()
     return [identifier for identifier in ids if fits(identifier, text)][:limit]
 
 
 def count_pending(tx: Tx) -> int:
-    """Those that were not tried to their end, be it their time or not."""
+    """Count the waiting messages, due or not."""
     return int(tx.run(select(func.count()).where(still_waits())).scalar_one())
 
 
 def forget_old_deliveries(tx: Tx, kept: timedelta) -> int:
-    """A step of it: what was settled so long ago goes from the log."""
+    """Delete some old messages from the log; return their number."""
     old = ~still_waits() & (deliveries.c.queued_at < tx.now - kept)
     some = select(deliveries.c.id).where(old).limit(_AT_A_TIME)
     return tx.run(delete(deliveries).where(deliveries.c.id.in_(some))).rowcount
@@ -288,7 +290,7 @@ def _of(account: str) -> ColumnElement[bool]:
     return deliveries.c.endpoint_id.in_(select(endpoints.c.id).where(endpoints.c.account == account))
 
 
-def _kept_attempt(one: Attempt) -> list[Any]:
+def _kept_attempt(one: DeliveryAttempt) -> list[Any]:
     return [milliseconds(one.at), one.status, one.milliseconds, one.error]
 
 
@@ -304,6 +306,6 @@ def _delivery(row: Row[Any]) -> Delivery:
         queued_at=row.queued_at,
         due_at=row.due_at,
         tries=row.tries,
-        attempts=tuple(Attempt(EPOCH + at * MILLISECOND, *rest) for at, *rest in row.attempts),
+        attempts=tuple(DeliveryAttempt(EPOCH + at * MILLISECOND, *rest) for at, *rest in row.attempts),
         delivered_at=row.delivered_at,
     )

@@ -1,9 +1,9 @@
 """Send webhook messages to their endpoints: each at least once, under one id, by one sender at a time.
 
-So nothing of a page and no link that opens it lies in the log of messages, and what was deleted meanwhile is not sent.
+Messages are rows written in the transaction of their event. A sender leases an endpoint, sends its messages one after
+the other, and stores the outcome of each before the next. If it dies, the rows are sent by another.
 
-What is to be sent are rows, written with what they tell. Whoever sends holds the endpoint's lease, takes its messages
-one after the other, and writes down what came of each before the next. A sender that dies leaves its rows waiting.
+Results and links to them are added when a message is sent, so they are not in the log, and deleted ones are not sent.
 """
 
 import asyncio
@@ -26,62 +26,63 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway
 from gossamer.logging import get_logger
-from gossamer.model.alert import AlertKind
+from gossamer.model.alert import ALERTS, AlertKind
 from gossamer.model.export import Export
 from gossamer.model.ids import short
-from gossamer.model.messages import ALERTS
 from gossamer.model.webhook import (
-    Attempt,
     Delivery,
+    DeliveryAttempt,
     DeliveryState,
     Endpoint,
+    EndpointAnswer,
     EventType,
-    Heard,
     KeptKey,
     next_try,
     rest_after,
 )
 from gossamer.store import alerts, exports, outbox
 from gossamer.webhooks import queries
-from gossamer.webhooks.signing import KeySeals, headers_for
+from gossamer.webhooks.service import KeySeals, headers_for
 
-# What overload looks like; how long to stay away may be said too.
+# Signs of overload, with an optional Retry-After.
 _MAY_ASK_FOR_TIME = frozenset({429, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DeliveryDecision:
     state: DeliveryState
     error: str = ""
     due_at: datetime | None = None  # of the next try
-    rest: timedelta = timedelta()  # in which nothing else is sent there either
-    switch_off: str = ""  # why the endpoint is
+    rest: timedelta = timedelta()  # back-off of the endpoint
+    switch_off: str = ""  # reason to disable the endpoint
 
 
 def judge(
-    heard: Heard,
+    heard: EndpointAnswer,
     endpoint: Endpoint,
     delivery: Delivery,
     now: datetime,
     patience: timedelta,
     jitter: Callable[[], float] = random.random,
-) -> Verdict:
-    """`patience` is how long an endpoint may take nothing before it is switched off."""
+) -> DeliveryDecision:
+    """Decide on a message after an attempt. `patience`: time without success until the endpoint is switched off."""
     status = heard.status
     if status is not None and 200 <= status < 300:
-        return Verdict(DeliveryState.DELIVERED)
+        return DeliveryDecision(DeliveryState.DELIVERED)
     error = heard.error or _said(status)
     if status == HTTPStatus.GONE:
-        return Verdict(DeliveryState.FAILED, error, switch_off="it answered 410, which says that it is gone for good")
+        return DeliveryDecision(
+            DeliveryState.FAILED, error, switch_off="it answered 410, which says that it is gone for good"
+        )
     rest = rest_after(endpoint.failures + 1, heard.asked if status in _MAY_ASK_FOR_TIME else None)
     due_at = next_try(delivery.tries + 1, delivery.queued_at, now, jitter())
     if due_at is not None:
-        return Verdict(DeliveryState.PENDING, error, max(due_at, now + rest), rest)
+        return DeliveryDecision(DeliveryState.PENDING, error, max(due_at, now + rest), rest)
     since = endpoint.failing_since or now
     given_up = (
         f"nothing has arrived there since {since:%Y-%m-%d %H:%M} UTC ({error})" if since <= now - patience else ""
     )
-    return Verdict(DeliveryState.FAILED, error, rest=rest, switch_off=given_up)
+    return DeliveryDecision(DeliveryState.FAILED, error, rest=rest, switch_off=given_up)
 
 
 def _said(status: int | None) -> str:
@@ -92,13 +93,13 @@ def _said(status: int | None) -> str:
     return f"HTTP {status}"
 
 
-LARGEST = 64 * 1024  # bytes of a result that goes with its message
+LARGEST = 64 * 1024  # bytes of a result that is attached to its message
 
 log = get_logger(__name__)
 
 
-class Enclosures:
-    """`address` is the server's public address, as far as this process has it."""
+class Attachments:
+    """Adds results and links to messages. `address` is the server's public URL, if this process knows it."""
 
     def __init__(self, database: Database, export_store: ExportStore, clock: Clock, address: str) -> None:
         self._database = database
@@ -111,7 +112,7 @@ class Enclosures:
             return message.body
         told = orjson.loads(message.body)
         if "data" not in told:
-            return message.body  # what it said was forgotten
+            return message.body  # erased
         export = await self._database.read(exports.get, UUID(told["data"]["export_id"]))
         told["data"] |= {"result": None, "url": None, **(await self._about(export) if export else {})}
         return orjson.dumps(told).decode()
@@ -119,12 +120,12 @@ class Enclosures:
     async def _about(self, export: Export) -> dict[str, Any]:
         link = await self._export_store.signed(export, self._clock.now())
         if link is None:
-            return {}  # deleted, or on the disk of another machine
+            return {}  # deleted, or on another machine
         url = f"{self._address}{link}" if link.startswith("/") else link
         return {"url": url, "result": await self._small(export)}
 
     async def _small(self, export: Export) -> Any:
-        """The result itself, if it is that of one page and not large."""
+        """Return the result itself, if it has one page and is small."""
         if export.rows_done != 1 or not export.blob_key or (export.size or 0) > LARGEST:
             return None
         blobs = self._export_store.local if self._export_store.path(export) else self._export_store.remote
@@ -133,31 +134,31 @@ class Enclosures:
         try:
             return orjson.loads(b"".join([chunk async for chunk in blobs.open(export.blob_key)]))
         except (NoSuchBlob, BlobsAway) as error:
-            log.warning("storage.away", export=export.id.hex, why=str(error))  # there is its address still
+            log.warning("storage.away", export=export.id.hex, why=str(error))  # the link is sent anyway
             return None
 
 
 KEPT = timedelta(days=30)
-"""How long the log of what was sent goes back."""
+"""Retention period of the message log."""
 
 UNREADABLE = "its secret cannot be read on the machine that sends; give it a new one"
 
-_LOOK = 0.5  # seconds between looks for something to send
-_PAGES = 2.0  # seconds between looks for batches of pages
-_TIDY = 3_600.0  # seconds between looks for what is kept no longer
+_LOOK = 0.5  # seconds between checks for due messages
+_PAGES = 2.0  # seconds between checks for page events
+_TIDY = 3_600.0  # seconds between cleanups of the log
 _AT_ONCE = 20  # endpoints that one process sends to at the same time
-_KEYS = 200  # that are looked at together
-_IN_A_ROW = 20  # messages to one of them before others have their turn
-_LEASE = timedelta(seconds=20)  # twice what one message may take
-_LEAVE = 5.0  # seconds: somebody may wait for us to end
+_KEYS = 200  # per query
+_IN_A_ROW = 20  # messages to one endpoint before others are served
+_LEASE = timedelta(seconds=20)  # twice the time limit of a message
+_LEAVE = 5.0  # seconds for the release of a lease at shutdown
 
 Turn = Callable[[], AbstractAsyncContextManager[None]]
 
 
-class Carrier(Protocol):
-    """Sends a message to a URL, and checks each time if the URL is allowed."""
+class MessagePoster(Protocol):
+    """Sends a message to a URL, after checking that the URL is allowed."""
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Heard: ...
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> EndpointAnswer: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ class Parcel:
     messages: tuple[Delivery, ...]
 
 
-Enclose = Callable[[Delivery], Awaitable[str]]
+Attach = Callable[[Delivery], Awaitable[str]]
 
 
 async def _as_it_is(message: Delivery) -> str:
@@ -177,24 +178,24 @@ async def _as_it_is(message: Delivery) -> str:
 
 
 class Sender:
-    """Of one process. `turn` is waited for before an endpoint is sent to; `enclose` says what a message carries."""
+    """Sends the due messages of one process. `turn` limits the concurrency; `enclose` adds results to a message."""
 
     def __init__(
         self,
         database: Database,
         clock: Clock,
-        carrier: Callable[[], Awaitable[Carrier]],
+        carrier: Callable[[], Awaitable[MessagePoster]],
         seals: KeySeals,
         worker: str,
         turn: Turn,
         *,
         patience: timedelta = timedelta(days=3),
         lease: timedelta = _LEASE,
-        enclose: Enclose = _as_it_is,
+        enclose: Attach = _as_it_is,
     ) -> None:
         self._enclose = enclose
-        self._call_carrier = carrier  # not before there is something to carry: many never have anything
-        self._carrier: Carrier | None = None
+        self._call_carrier = carrier  # called at first use
+        self._carrier: MessagePoster | None = None
         self._database = database
         self._clock = clock
         self._seals = seals
@@ -206,7 +207,7 @@ class Sender:
         self._pages_at = self._tidy_at = clock.monotonic()
 
     async def run(self) -> None:
-        """For ever. What is being sent when this is cancelled is sent again by the next one."""
+        """Send messages until cancelled. A message being sent then is sent again later."""
         await self.renew_seals()
         try:
             while True:
@@ -228,7 +229,7 @@ class Sender:
             last = page[-1].id
 
     async def look(self) -> None:
-        """Begin to send wherever something is due; what has ended with an error is heard of here."""
+        """Start sending to endpoints with due messages; raise the errors of ended tasks."""
         for endpoint_id in [one for one, task in self._sending.items() if task.done()]:
             self._sending.pop(endpoint_id).result()
         await self._look_at_pages()
@@ -246,7 +247,7 @@ class Sender:
                     sent = sum(await asyncio.gather(*map(self.send_to, due)))
                     tried += sent
                     if not sent:
-                        break  # others are at it
+                        break  # other senders have the endpoints
         return tried
 
     async def send_to(self, endpoint_id: UUID, only: UUID | None = None) -> int:
@@ -268,18 +269,18 @@ class Sender:
         return tried
 
     async def _let_go(self, endpoint_id: UUID, token: UUID) -> None:
-        with suppress(StorageAway, TimeoutError):  # then the lease runs out by itself
+        with suppress(StorageAway, TimeoutError):  # then the lease expires
             async with asyncio.timeout(_LEAVE):
                 await asyncio.shield(self._database.write(queries.let_endpoint_go, endpoint_id, token))
 
     async def _send(self, parcel: Parcel, message: Delivery, token: UUID) -> bool:
-        """One try, written down. False: nothing more may be sent there now."""
+        """Send a message and store the outcome; False if no more may be sent to the endpoint now."""
         endpoint = parcel.endpoint
         at, started = self._clock.now(), self._clock.monotonic()
         heard = await self._heard(parcel, message)
         took = round((self._clock.monotonic() - started) * 1000)
         verdict = judge(heard, endpoint, message, self._clock.now(), self._patience)
-        attempt = Attempt(at, heard.status, took, verdict.error)
+        attempt = DeliveryAttempt(at, heard.status, took, verdict.error)
         ours = await self._database.write(_settle, endpoint, message, token, attempt, verdict, self._lease)
         about = {"endpoint": short(endpoint.id), "message": message.message_id, "kind": str(message.type)}
         if verdict.state is DeliveryState.DELIVERED:
@@ -291,12 +292,12 @@ class Sender:
             log.error("webhook.switched_off", endpoint=short(endpoint.id), why=verdict.switch_off)
         return ours and verdict.state is DeliveryState.DELIVERED
 
-    async def _heard(self, parcel: Parcel, message: Delivery) -> Heard:
+    async def _heard(self, parcel: Parcel, message: Delivery) -> EndpointAnswer:
         keys = self._seals.opened(parcel.keys)
         if len(keys) < len(parcel.keys):
             log.error("webhook.key_unreadable", endpoint=short(parcel.endpoint.id), readable=len(keys))
         if not keys:
-            return Heard(None, UNREADABLE)  # better not at all than unsigned
+            return EndpointAnswer(None, UNREADABLE)  # never sent unsigned
         try:
             body = (await self._enclose(message)).encode()
             headers = headers_for(message.message_id, self._clock.now(), body, keys)
@@ -305,11 +306,11 @@ class Sender:
                 self._carrier = await self._call_carrier()
             return await self._carrier.post(parcel.endpoint.url, headers, body)
         except StorageAway:
-            raise  # the receiver is not to blame
+            raise  # not a failure of the receiver
         except Exception as error:
-            # A mistake of ours with one message must not keep the others, nor any job, from going on.
+            # An internal error with one message must not stop the others.
             log.exception("webhook.crashed", endpoint=short(parcel.endpoint.id), message=message.message_id)
-            return Heard(None, f"internal error ({type(error).__name__})")
+            return EndpointAnswer(None, f"internal error ({type(error).__name__})")
 
     async def _look_at_pages(self) -> None:
         if self._clock.monotonic() < self._pages_at:
@@ -345,8 +346,8 @@ def _settle(
     endpoint: Endpoint,
     message: Delivery,
     token: UUID,
-    attempt: Attempt,
-    verdict: Verdict,
+    attempt: DeliveryAttempt,
+    verdict: DeliveryDecision,
     lease: timedelta,
 ) -> bool:
     """Store the outcome; return True if the endpoint is still ours.

@@ -1,28 +1,101 @@
-"""Endpoints of webhooks and their messages, for the command line and the API. Every call names its account.
+"""Endpoints of webhooks, their signing keys and their messages. Calls of users name the account.
 
-Endpoints are added, changed, switched on and off and removed; their secret is shown when it is made and never again.
-What was sent is a log, and anything in it can be sent once more, under the same id.
+Keys are stored encrypted and used by the Standard Webhooks specification.
+
+The secret of an endpoint is shown only at its creation. Sent messages are logged and can be replayed under the same id.
 """
 
-from collections.abc import Callable, Collection, Iterable
+import secrets
+from base64 import b64encode
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from hashlib import sha256
+from hmac import digest
 from typing import Protocol
 from uuid import UUID
 
+from gossamer.accounts.sealing import BrokenSeal, Sealer, webhook_purpose
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.trouble import Reason
-from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint, EndpointState, EventType, SigningKey
+from gossamer.model.webhook import (
+    WANTED,
+    Delivery,
+    DeliveryState,
+    Endpoint,
+    EndpointState,
+    EventType,
+    KeptKey,
+    SigningKey,
+)
 from gossamer.store import outbox
 from gossamer.webhooks import queries
-from gossamer.webhooks.signing import KeySeals, new_key
+
+
+class KeySeals:
+    """Encrypts signing keys. `former` decrypts keys from before the operator set a secret."""
+
+    def __init__(self, sealer: Sealer, former: Sealer | None = None, *, is_known_to_all: bool = True) -> None:
+        self._sealer = sealer
+        self._former = former
+        self._is_known_to_all = is_known_to_all  # by all workers that may have to sign
+
+    def seal(self, key: bytes, endpoint_id: UUID) -> bytes:
+        if not self._is_known_to_all:
+            raise UserError(
+                "webhook.no_secret",
+                "A webhook cannot be given a secret here: there is none that all workers know, to encrypt it with.",
+                hint="Set GOSSAMER_API_SECRET, the same on all machines.",
+            )
+        return self._sealer.seal(key.hex(), webhook_purpose(endpoint_id))
+
+    def opened(self, kept: Iterable[KeptKey]) -> tuple[SigningKey, ...]:
+        """Return the keys that can be decrypted here."""
+        return tuple(key for key in map(self._opened, kept) if key)
+
+    def renewed(self, kept: KeptKey) -> bytes | None:
+        """Return the key sealed with the present secret; None if it is so already, or cannot be."""
+        if not self._is_known_to_all or _open(self._sealer, kept):
+            return None
+        key = self._opened(kept)
+        return self.seal(key.key, kept.endpoint_id) if key else None
+
+    def _opened(self, kept: KeptKey) -> SigningKey | None:
+        return _open(self._sealer, kept) or (_open(self._former, kept) if self._former else None)
+
+
+def _open(sealer: Sealer, kept: KeptKey) -> SigningKey | None:
+    try:
+        return SigningKey(bytes.fromhex(sealer.open(kept.kept, webhook_purpose(kept.endpoint_id))), kept.until)
+    except BrokenSeal:
+        return None
+
+
+KEY_BYTES = 32  # the specification asks for 24 to 64
+
+
+def new_key() -> bytes:
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def headers_for(message_id: str, at: datetime, body: bytes, keys: Sequence[SigningKey]) -> dict[str, str]:
+    """Return the three headers of an attempt, with a signature per key: one valid signature is enough."""
+    timestamp = str(int(at.timestamp()))
+    signed = b".".join((message_id.encode(), timestamp.encode(), body))
+    signatures = (b64encode(digest(one.key, signed, sha256)).decode() for one in keys)
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": " ".join(f"v1,{signature}" for signature in signatures),
+    }
+
 
 OVERLAP = timedelta(hours=24)
-"""How long a secret that was replaced still signs, if nothing else is said."""
+"""Default time for which a replaced secret still signs."""
 
 LONGEST_OVERLAP = timedelta(days=7)
 LONGEST_URL = 2_000
@@ -38,7 +111,7 @@ class AddressCheck(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class NewEndpoint:
     """An endpoint and its secret, which cannot be read again."""
 
     endpoint: Endpoint
@@ -66,12 +139,12 @@ async def add(
     account: str,
     url: str,
     events: Collection[EventType] = (),
-) -> Made:
-    """A new endpoint. An address that could never be sent to is refused at once."""
+) -> NewEndpoint:
+    """Add an endpoint. A URL that messages can never be sent to is refused."""
     await _check(addresses, url)
-    key = new_key()  # made here and not in the transaction, which may have to be made twice
+    key = new_key()  # made outside the transaction, which may be repeated
     endpoint = await database.write(_add, account, url, frozenset(events), partial(seals.seal, key))
-    return Made(endpoint, SigningKey(key).spelled)
+    return NewEndpoint(endpoint, SigningKey(key).spelled)
 
 
 def _add(tx: Tx, account: str, url: str, events: frozenset[EventType], sealed_for: Callable[[UUID], bytes]) -> Endpoint:
@@ -103,7 +176,7 @@ async def _check(addresses: AddressCheck, url: str) -> None:
 
 
 async def everything(database: Database, account: str) -> list[Endpoint]:
-    """Oldest first."""
+    """Return the endpoints of an account, oldest first."""
     return await database.read(queries.endpoints_of, account)
 
 
@@ -142,7 +215,7 @@ async def remove(database: Database, account: str, identifier: UUID) -> None:
 async def rotate(
     database: Database, seals: KeySeals, account: str, identifier: UUID, overlap: timedelta = OVERLAP
 ) -> str:
-    """A new secret. Until `overlap` is over, messages are signed with both."""
+    """Create a new secret. For the time of `overlap`, messages are signed with both."""
     if not timedelta() <= overlap <= LONGEST_OVERLAP:
         raise UserError(
             "webhook.overlap",
@@ -150,7 +223,7 @@ async def rotate(
             hint="Give a time such as 24h or 2d; 0 makes the old one invalid at once.",
         )
     key = new_key()
-    sealed = seals.seal(key, identifier)  # once, so that a transaction made twice writes the same
+    sealed = seals.seal(key, identifier)  # outside the transaction, so that a repeated one writes the same
     if not await database.write(queries.rotate_key, account, identifier, sealed, overlap):
         raise _missing(identifier)
     return SigningKey(key).spelled
@@ -192,14 +265,14 @@ async def delivery(database: Database, account: str, identifier: UUID) -> Delive
 
 
 async def replay(database: Database, account: str, identifier: UUID) -> Delivery:
-    """Send a message once more, under the same id, so that a receiver who has it already can tell."""
+    """Send a message again under the same id, by which receivers recognise duplicates."""
     known = await delivery(database, account, identifier)
     _refuse_off(await get(database, account, known.endpoint_id))
     return await database.write(queries.replay_one, account, identifier) or known
 
 
 async def replay_failed(database: Database, account: str, identifier: UUID, since: datetime | None = None) -> int:
-    """All that were given up; how many."""
+    """Replay all failed messages of an endpoint; return their number."""
     _refuse_off(await get(database, account, identifier))
     return await database.write(queries.replay_failed, account, identifier, since)
 

@@ -216,7 +216,7 @@ async def _conclude(settings: Settings, job_id: UUID, token: UUID) -> None:
         os.nice(_ASIDE)
     with bound(job=short(job_id)):
         async with open_app(settings) as app, app.exporter("conclusion") as exporter:
-            app.database.patience.lasts = settings.database_patience
+            app.database.retries.limit = settings.database_patience
             await Concluding(app.database, app.recipes, exporter, Task(job_id, token, settings.lease), stop).run()
 
 

@@ -91,7 +91,7 @@ def _hidden(secret: str) -> str:
 
 def join(tx: Tx, values: Mapping[str, str], host: str) -> list[SharedSetting]:
     """Return the cluster's settings, taken from its first machine. If no other is running, that is this one."""
-    slots.meet(tx, "cluster settings")
+    slots.lock_slot(tx, "cluster settings")
     known = workers.shared_settings(tx)
     if known and health.working_home(tx) == CLUSTER:
         return known
@@ -226,7 +226,7 @@ async def open_cluster_host(settings: Settings, lanes: Mapping[str, int], proces
         refuse_differences(settings, values, await app.database.write(join, values, host))
         pool = await app.database.read(pool_size, len(dealt))
         closing = open_database(database_url(settings), app.clock, pool=_CLOSER, pooled=settings.pooled)
-        closing.patience.lasts = ENDLESS
+        closing.retries.limit = ENDLESS
         if isinstance(closing, PostgresDatabase):
             await closing.refuse_pooler()
         # It sends to all lanes, also those that only other machines walk.

@@ -25,7 +25,7 @@ from gossamer.api.sitemap_jobs import pages_of_sitemap
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
 from gossamer.intake.addresses import AddressList, read_address, read_addresses
-from gossamer.intake.domain import Refusal
+from gossamer.intake.domain import BadEntry
 from gossamer.intake.submit import LONGEST_KEY
 from gossamer.model.job import Job, JobRequest
 from gossamer.model.states import OVER, PageState
@@ -173,7 +173,7 @@ async def batch(
 
 def _read(body: BatchBody) -> tuple[list[str], AddressList]:
     """Return the invalid addresses, if these are ignored, and the others."""
-    bad = [url for url in body.urls if isinstance(read_address(url), Refusal)] if body.ignore_invalid else []
+    bad = [url for url in body.urls if isinstance(read_address(url), BadEntry)] if body.ignore_invalid else []
     unread = set(bad)
     return bad, read_addresses(url for url in body.urls if url not in unread)
 

@@ -16,11 +16,11 @@ from gossamer.errors import UserError
 if TYPE_CHECKING:
     from gossamer.cli import backup, runtime
     from gossamer.cli.doctor import examine
-    from gossamer.db import roles
+    from gossamer.db import postgres
 else:
     backup = lazy_module("gossamer.cli.backup")
     examine = lazy_module("gossamer.cli.doctor.examine")
-    roles = lazy_module("gossamer.db.roles")
+    postgres = lazy_module("gossamer.db.postgres")
     runtime = lazy_module("gossamer.cli.runtime")
 
 
@@ -89,7 +89,7 @@ def print_roles(
     \b
         gossamer db roles | psql --single-transaction gossamer
     """
-    runtime.say(roles.roles_sql(owner, worker, schema).rstrip())
+    runtime.say(postgres.roles_sql(owner, worker, schema).rstrip())
 
 
 @command("db backup")

@@ -19,7 +19,7 @@ from gossamer.fetch.errors import FetchError
 from gossamer.fetch.guard import parse_connect_to
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.local import MemoryPlaces
-from gossamer.model.breaker import Standing, trouble_of
+from gossamer.model.breaker import BreakerStanding, trouble_of
 from gossamer.model.rungs import provider_of, provider_title, providers
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
@@ -185,7 +185,7 @@ async def _account(settings: Settings, name: str) -> Finding:
     return ok("providers", f"{title} takes the key. {formatting.plural(account.remaining, 'credit')} left there.")
 
 
-def _breaker(name: str, standing: Standing) -> list[Finding]:
+def _breaker(name: str, standing: BreakerStanding) -> list[Finding]:
     if not standing.open:
         return []
     said = f"{provider_title(name)} has not worked for {formatting.duration(standing.down)}"
@@ -193,17 +193,17 @@ def _breaker(name: str, standing: Standing) -> list[Finding]:
     return [warn("providers", f"{said}: {trouble_of(standing).sentence}.", step)]
 
 
-async def _standings(settings: Settings, names: list[str]) -> dict[str, Standing]:
+async def _standings(settings: Settings, names: list[str]) -> dict[str, BreakerStanding]:
     """The state of the providers' circuit breakers; closed if there is no database yet."""
     url = database_url(settings)
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
-        return dict.fromkeys(names, Standing())
+        return dict.fromkeys(names, BreakerStanding())
     clock = SteadyClock()
     database = open_database(url, clock, checkpoints=False, pooled=settings.pooled)
     try:
         async with open_gate(settings, clock, database) as gates:
             return {name: await gates.breakers.look(f"provider:{name}") for name in names}
     except Exception:  # noqa: BLE001 - another check reports errors of the database
-        return dict.fromkeys(names, Standing())
+        return dict.fromkeys(names, BreakerStanding())
     finally:
         await database.close()

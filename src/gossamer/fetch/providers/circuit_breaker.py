@@ -15,7 +15,7 @@ from gossamer.errors import GossamerError
 from gossamer.fetch.errors import FetchError, ProviderTrouble, ProviderUnusable, ProxyAway
 from gossamer.gate import NOW, Breakers
 from gossamer.logging import get_logger
-from gossamer.model.breaker import News, Rule, Standing, trouble_of
+from gossamer.model.breaker import BreakerRule, BreakerStanding, News, trouble_of
 from gossamer.model.trouble import Reason
 
 _NEWS: Mapping[Reason, News] = {
@@ -38,7 +38,7 @@ log = get_logger(__name__)
 class ProviderBreaker:
     """The circuit breaker of one provider."""
 
-    def __init__(self, breakers: Breakers, provider: str, rule: Rule, clock: Clock, believed: timedelta) -> None:
+    def __init__(self, breakers: Breakers, provider: str, rule: BreakerRule, clock: Clock, believed: timedelta) -> None:
         """`believed`: after so long in doubt it is, where it says that it could not fetch a page."""
         self._believed = believed
         self._breakers = breakers
@@ -46,7 +46,7 @@ class ProviderBreaker:
         self._name = f"provider:{provider}"
         self._rule = rule
         self._clock = clock
-        self._standing = Standing()
+        self._standing = BreakerStanding()
         self._seen_at = float("-inf")
         self._goods = 0  # not told yet
 
@@ -104,18 +104,18 @@ class ProviderBreaker:
             return False
         return standing.open and standing.down >= self._believed
 
-    async def _tell(self, news: News, why: str = "") -> Standing:
+    async def _tell(self, news: News, why: str = "") -> BreakerStanding:
         goods, self._goods = self._goods, 0
         try:
             standing = await self._breakers.tell(self._name, self._rule, news, why, goods)
         except GossamerError as error:
             # What the call has brought must not be lost for that.
             log.warning("provider.breaker_unread", provider=self._provider, error=str(error))
-            return Standing()
+            return BreakerStanding()
         self._see(standing)
         return standing
 
-    def _see(self, standing: Standing) -> None:
+    def _see(self, standing: BreakerStanding) -> None:
         before, self._standing, self._seen_at = self._standing, standing, self._clock.monotonic()
         if standing.open and not before.open:
             log.warning("provider.resting", provider=self._provider, why=trouble_of(standing).sentence)

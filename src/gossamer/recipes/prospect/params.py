@@ -6,7 +6,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_va
 
 from gossamer.analyze.keywords import clean_keyword, fold_keyword
 from gossamer.analyze.snippets import REACH
-from gossamer.intake.domain import Refusal, clean, read_domain
+from gossamer.intake.domain import BadEntry, clean, read_domain
 from gossamer.model.record import without_controls
 from gossamer.model.url import site_of
 from gossamer.recipes.common import FetchingParams, Patterns, each_once
@@ -24,7 +24,7 @@ def _named(keyword: str) -> str:
 def _site_named(text: str) -> str:
     """A domain as a list of domains would have it: `https://www.Acme.com/` is acme.com."""
     domain = read_domain(clean(text))
-    if isinstance(domain, Refusal):
+    if isinstance(domain, BadEntry):
         raise ValueError(f'"{text}" is not a domain: it {domain.why}')
     return site_of(domain.host)
 

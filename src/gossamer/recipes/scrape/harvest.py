@@ -50,7 +50,7 @@ class BoundScrape(Bound):
             any_kind="raw" in self._formats and not self._walks,
             timeout=_HTTP_TIME,
             # Their pages wait for each other, each with its body in memory and in the place of another page.
-            at_once=None if are_plain(self._rules) else _AT_ONCE,
+            max_concurrency=None if are_plain(self._rules) else _AT_ONCE,
         )
 
     def policy(self, step: str = FIRST_STEP) -> CrawlPolicy:

@@ -22,9 +22,8 @@ from gossamer.intake.ladders import choose_ladder
 from gossamer.intake.textfile import name_of, read_text
 from gossamer.model.fields import meant
 from gossamer.model.job import JobRequest, Priority
-from gossamer.model.ladders import Mode
 from gossamer.model.money import Cap
-from gossamer.model.rungs import RUNGS
+from gossamer.model.rungs import RUNGS, Mode
 from gossamer.model.scrape import EXTRACT, FORMATS, SCREENSHOT, SHOOTING_LANES
 from gossamer.recipes.scrape import SCRAPE
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from gossamer.model.webhook import Delivery, DeliveryState, Endpoint, EndpointState, EventType, Heard, next_try
+from gossamer.model.webhook import Delivery, DeliveryState, Endpoint, EndpointAnswer, EndpointState, EventType, next_try
 from gossamer.webhooks.sender import judge
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -25,12 +25,12 @@ def middle() -> float:
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_every_2xx_is_an_arrival(status: int) -> None:
-    assert judge(Heard(status), ENDPOINT, MESSAGE, NOW, PATIENCE).state is DeliveryState.DELIVERED
+    assert judge(EndpointAnswer(status), ENDPOINT, MESSAGE, NOW, PATIENCE).state is DeliveryState.DELIVERED
 
 
 @pytest.mark.parametrize("status", [None, 101, 301, 302, 307, 400, 401, 404, 409, 429, 500, 502, 503, 504])
 def test_everything_else_is_tried_again(status: int | None) -> None:
-    verdict = judge(Heard(status), ENDPOINT, MESSAGE, NOW, PATIENCE, middle)
+    verdict = judge(EndpointAnswer(status), ENDPOINT, MESSAGE, NOW, PATIENCE, middle)
     assert (verdict.state, verdict.due_at) == (DeliveryState.PENDING, NOW + timedelta(seconds=5))
     assert verdict.error
     assert not verdict.switch_off
@@ -61,29 +61,31 @@ def test_jitter_keeps_near_the_day() -> None:
 
 def test_a_message_that_waited_for_its_turn_for_a_day_is_not_tried_for_another() -> None:
     late = replace(MESSAGE, tries=4, queued_at=NOW - timedelta(hours=25))
-    assert judge(Heard(500), ENDPOINT, late, NOW, PATIENCE, middle).state is DeliveryState.FAILED
+    assert judge(EndpointAnswer(500), ENDPOINT, late, NOW, PATIENCE, middle).state is DeliveryState.FAILED
 
 
 def test_an_endpoint_that_asks_for_time_gets_it_up_to_an_hour() -> None:
     for asked, rest in ((120, 120), (1, 5), (90_000, 3600)):
-        verdict = judge(Heard(429, asked=timedelta(seconds=asked)), ENDPOINT, MESSAGE, NOW, PATIENCE, middle)
+        verdict = judge(EndpointAnswer(429, asked=timedelta(seconds=asked)), ENDPOINT, MESSAGE, NOW, PATIENCE, middle)
         assert verdict.rest == timedelta(seconds=rest)
         assert verdict.due_at == NOW + timedelta(seconds=rest)
     # Nobody else has anything to ask.
-    heard = Heard(500, asked=timedelta(minutes=2))
+    heard = EndpointAnswer(500, asked=timedelta(minutes=2))
     assert judge(heard, ENDPOINT, MESSAGE, NOW, PATIENCE, middle).rest == timedelta(seconds=5)
 
 
 def test_the_more_failures_the_longer_the_rest() -> None:
     rests = [
-        judge(Heard(None, "x"), replace(ENDPOINT, failures=failures), MESSAGE, NOW, PATIENCE).rest.total_seconds()
+        judge(
+            EndpointAnswer(None, "x"), replace(ENDPOINT, failures=failures), MESSAGE, NOW, PATIENCE
+        ).rest.total_seconds()
         for failures in (0, 1, 2, 5, 6, 1000)
     ]
     assert rests == [5, 10, 20, 160, 300, 300]
 
 
 def test_gone_means_gone() -> None:
-    verdict = judge(Heard(410), ENDPOINT, MESSAGE, NOW, PATIENCE)
+    verdict = judge(EndpointAnswer(410), ENDPOINT, MESSAGE, NOW, PATIENCE)
     assert verdict.state is DeliveryState.FAILED
     assert "410" in verdict.switch_off
 
@@ -92,6 +94,6 @@ def test_it_is_switched_off_only_after_long_failure() -> None:
     last = replace(MESSAGE, tries=7, queued_at=NOW - timedelta(hours=24))
     for days, off in ((0, False), (1, False), (2.9, False), (3, True), (30, True)):
         failing = replace(ENDPOINT, failures=9, failing_since=NOW - timedelta(days=days))
-        verdict = judge(Heard(500), failing, last, NOW, PATIENCE)
+        verdict = judge(EndpointAnswer(500), failing, last, NOW, PATIENCE)
         assert verdict.state is DeliveryState.FAILED
         assert bool(verdict.switch_off) is off

@@ -53,7 +53,7 @@ async def test_a_site_moves_only_as_the_table_says(database: AnyDatabase) -> Non
         tx.run(update(site_rows).where(mine).values(state=was))
         reopens = target is SiteState.OPEN
         moved = (
-            bool(sites.reopen(tx, [site_id])) if reopens else bool(sites.close(tx, [sites.Closing(site_id, target)]))
+            bool(sites.reopen(tx, [site_id])) if reopens else bool(sites.close(tx, [sites.SiteEnding(site_id, target)]))
         )
         return moved, tx.run(select(site_rows.c.state).where(mine)).scalar_one()
 
@@ -68,7 +68,7 @@ async def test_a_site_that_is_opened_again_forgets_why_it_ended(database: AnyDat
     job = await database.write(make_job, "a.test")
     ((_, site_id),) = await database.read(sites.hosts, job.id, "", 1)
     await database.write(walk_all)
-    await database.write(sites.close, [sites.Closing(site_id, SiteState.FAILED, "DNS", retries=2)])
+    await database.write(sites.close, [sites.SiteEnding(site_id, SiteState.FAILED, "DNS", retries=2)])
     assert await database.write(sites.reopen, [site_id], "retried", who="user") == {site_id}
     await database.write(sites.want_whole, [site_id])
     (summary,) = await database.read(sites.summaries, job.id)
@@ -82,7 +82,7 @@ async def test_a_site_that_is_opened_again_forgets_why_it_ended(database: AnyDat
 async def test_of_many_sites_those_that_have_ended_are_opened_again(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test", "b.test", "c.test")
     ids = [site_id for _, site_id in await database.read(sites.hosts, job.id, "", 3)]
-    closings = [sites.Closing(ids[0], SiteState.FAILED), sites.Closing(ids[1], SiteState.PARTIAL)]
+    closings = [sites.SiteEnding(ids[0], SiteState.FAILED), sites.SiteEnding(ids[1], SiteState.PARTIAL)]
     await database.write(walk_all)
     await database.write(sites.close, closings)
     before = len(await database.read(events.of_job, job.id))

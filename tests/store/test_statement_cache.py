@@ -148,7 +148,7 @@ async def test_what_the_database_refuses_is_the_librarys_error(database: AnyData
 
 async def test_what_fails_aside_is_undone_alone(database: AnyDatabase) -> None:
     def both(tx: Tx, *numbers: int) -> None:
-        with tx.aside():
+        with tx.savepoint():
             for number in numbers:
                 tx.run(_ADD, _alert(number))
 
@@ -157,7 +157,7 @@ async def test_what_fails_aside_is_undone_alone(database: AnyDatabase) -> None:
             tx.run(_ADD, _alert(number))
             with pytest.raises(IntegrityError):
                 both(tx, number + 10, number)
-            with tx.aside():
+            with tx.savepoint():
                 with pytest.raises(IntegrityError):
                     both(tx, number + 30, number)
                 tx.run(_ADD, _alert(number + 20))
