@@ -388,7 +388,7 @@ def _given(question: str) -> list[str]:
 def test_what_can_go_wrong_is_one_sentence(working: Server, tmp_path: Path) -> None:
     laptop = Laptop(tmp_path)
     assert "is not the address of a server" in laptop.refused("login", "ftp://x")
-    assert "That is no key" in laptop.refused("login", working.url)
+    assert "That does not look like an API key" in laptop.refused("login", working.url)
     wrong = Laptop(tmp_path, settings={"GOSSAMER_API_KEY": "gsk_wrong"})
     said = wrong.refused("login", working.url)
     assert "does not accept the key" in said

@@ -81,5 +81,5 @@ async def test_a_user_is_made_with_a_password_from_standard_input(
         assert changed is not None
         assert changed[1] != found[1]
         assert await app.database.read(account_queries.get_login, login) is None
-        with pytest.raises(UserError, match="Nobody logs in as 'bob"):
+        with pytest.raises(UserError, match="No user logs in as 'bob"):
             await accounts.change_password(app, "bob@acme.test", as_json=False)

@@ -11,8 +11,8 @@ import pytest
 
 from gossamer.cli import commands
 from gossamer.cli.command import Declaration
-from gossamer.cli.command_group import load
 from gossamer.cli.commands.table import commands as all_commands
+from gossamer.cli.group import load
 from tests.cli.test_startup import HEAVY
 
 COMMANDS = all_commands()
@@ -86,7 +86,7 @@ def test_groups_load_no_command(typed: str, environment: Mapping[str, str]) -> N
 def test_declarations_load_nothing_heavy() -> None:
     code = (
         "import sys\n"
-        "from gossamer.cli.command_group import load\n"
+        "from gossamer.cli.group import load\n"
         "from gossamer.cli.commands.table import commands\n"
         "for group, sections in commands().items():\n"
         "    for rows in sections.values():\n"

@@ -148,8 +148,8 @@ async def test_the_cost_report_has_these_columns_and_every_domain(
         await show_cost_report(LocalHome(app), short(job.id), 2, None, None, as_json=False)
         shown = capsys.readouterr().out
         assert shown.index("rendered.test") < shown.index("paid.test")
-        assert "2 of 3 domains, the dearest first. More of them: --limit." in shown
-        assert "In all: 7 credits ($0.07)." in shown
+        assert "2 of 3 domains, sorted by cost. More of them: --limit." in shown
+        assert "Total: 7 credits ($0.07)." in shown
         await show_cost_report(LocalHome(app), short(job.id), 1, None, None, as_json=True)
         (dearest,) = orjson.loads(capsys.readouterr().out)
         assert (dearest["domain"], dearest["total_credits"]) == ("rendered.test", 6)

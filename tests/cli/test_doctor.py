@@ -21,9 +21,8 @@ from sqlalchemy import text
 
 from gossamer.blobs import objects
 from gossamer.blobs.objects import StorageAccess, open_objects
-from gossamer.cli.doctor import services
+from gossamer.cli.doctor import CheckResult, Level, services
 from gossamer.cli.doctor.examine import examine
-from gossamer.cli.doctor.finding import Finding, Level
 from gossamer.cli.doctor.machine import available_memory, check_lasting, filesystem_of
 from gossamer.clock import SystemClock
 from gossamer.db import health
@@ -71,11 +70,11 @@ async def on_rows(home: Path, *statements: str) -> None:
         rows.commit()
 
 
-async def findings(check: str, level: Level | None = None) -> list[Finding]:
+async def findings(check: str, level: Level | None = None) -> list[CheckResult]:
     return [one for one in await examine() if one.check == check and level in (None, one.level)]
 
 
-async def only(check: str, level: Level) -> Finding:
+async def only(check: str, level: Level) -> CheckResult:
     (found,) = await findings(check, level)
     return found
 
@@ -465,7 +464,7 @@ async def test_names_that_cannot_be_looked_up_are_a_warning(monkeypatch: pytest.
     assert "did not answer" in (await only("names", Level.WARN)).sentence
     server = await NameServer().start()
     monkeypatch.setenv("GOSSAMER_DNS_SERVERS", server.address)
-    assert "but knows no example.com" in (await only("names", Level.WARN)).sentence
+    assert "but cannot resolve example.com" in (await only("names", Level.WARN)).sentence
     server.names["example.com"] = Name(["93.184.216.34"])
     assert await findings("names", Level.OK)
     server.close()

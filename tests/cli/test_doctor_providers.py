@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gossamer.cli.doctor.finding import Finding, Level
+from gossamer.cli.doctor import CheckResult, Level
 from gossamer.cli.doctor.services import check_providers
 from gossamer.model.breaker import PROVIDER, News
 from gossamer.settings import Settings
@@ -12,7 +12,7 @@ from tests.conftest import AnyDatabase
 from tests.servers import free_port
 
 
-async def found(home: Path, **given: str) -> list[Finding]:
+async def found(home: Path, **given: str) -> list[CheckResult]:
     return await check_providers(Settings(home=home, **given))
 
 

@@ -96,7 +96,7 @@ def test_an_estimate_makes_no_job_and_answers_scripts(terminal: Terminal) -> Non
     assert (answer["max_credits"], answer["similar_jobs_used"], answer["probe"]) == (700, None, None)
     free = terminal.type("job", "estimate", *lists(terminal)[:2], "--mode", "free-only", "--probe", "5").stdout
     assert free.splitlines()[1:] == [
-        "Nothing of this job costs anything, so no homepage was looked at.",
+        "This job costs nothing, so no homepage was fetched.",
         "Estimated 0 credits ($0): it asks no provider for anything",
     ]
     assert terminal.ask("job", "list") == []

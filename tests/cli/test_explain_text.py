@@ -101,7 +101,7 @@ def test_a_try_in_words(attempt: Attempt, sentence: str) -> None:
         (Ruling("f", 503, MS), "not known: f could not be read (HTTP 503, asked 2026-"),
         (Ruling("f", None, MS), "not known: f could not be read (no answer, asked 2026-"),
         (Ruling("f", 404, MS, True), "allowed: robots.txt answered HTTP 404, which counts as no rules (asked 2026-"),
-        (Ruling("f", 200, None, True), "allowed, no line speaks against it (HTTP 200, known from another job)"),
+        (Ruling("f", 200, None, True), "allowed, no rule blocks it (HTTP 200, known from another job)"),
         (Ruling("f", 200, None, False, RuleLine(4, "Disallow: /")), "disallowed by line 4: Disallow: / (HTTP 200"),
     ],
 )

@@ -293,7 +293,7 @@ def test_a_file_that_is_not_wanted_is_not_made(terminal: Terminal) -> None:
     said = terminal.type("job", "export-status", short(job.id)).stdout.splitlines()
     assert said == [
         "results.csv: waiting for its turn",
-        f"Nobody works here now: 'gossamer job export-status {short(job.id)} --wait' makes it.",
+        f"Not being made now: 'gossamer job export-status {short(job.id)} --wait' makes it.",
     ]
     assert terminal.type("job", "export-cancel", short(job.id)).stdout == "Cancelled 1 file.\n"
     assert terminal.type("job", "export-cancel", short(job.id)).stdout == "No file is being made.\n"

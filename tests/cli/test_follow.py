@@ -14,7 +14,7 @@ from gossamer.store import jobs
 from tests.jobs import make_job
 
 REMARK = "8 of 31 sites block this address: slowing down"
-OTHERS = "Worked by the gossamer that was started first on this home, with its settings."
+OTHERS = "Running in the gossamer that was started first on this data folder; its settings apply."
 
 
 class _Notes(QuietScreen):

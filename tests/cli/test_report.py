@@ -80,7 +80,7 @@ def test_a_job_that_was_not_over_says_that_it_goes_on_with_the_rest() -> None:
     again = Retried(sites=3, pages=4)
     said = report.retry_lines(again, PROGRESS, "3f9a2c71", 12)
     assert said[:2] == [
-        "Trying again what failed: 3 domains, 4 pages.",
+        "Retrying what failed: 3 domains, 4 pages.",
         "The job also goes on with what was still open: 12 domains.",
     ]
     assert report.retry_lines(again, PROGRESS, "3f9a2c71") == [said[0], said[2]]

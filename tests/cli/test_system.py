@@ -34,7 +34,7 @@ async def fill(home: Path) -> None:
 
 async def test_who_works_and_what_waits(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path / "home")
-    assert "No workers, and nobody works this home." in terminal.type("system", "workers").stdout
+    assert "No workers, and no jobs are running." in terminal.type("system", "workers").stdout
     assert "Nothing waits" in terminal.type("system", "queue-status").stdout
     (terminal.home / "gossamer.db").unlink()
     await fill(terminal.home)

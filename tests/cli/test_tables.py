@@ -156,7 +156,7 @@ def test_the_proof_is_one_line_a_domain_and_never_loses_the_gap(width: int) -> N
 def test_the_summary_says_what_was_kept_and_what_was_not() -> None:
     kept = politeness_summary([treated("a.example", 1_020), treated("b.example", 2_000, unanswered=2)], 1)
     assert kept == [
-        "2,468 requests to 2 domains (2 got no answer: nobody was there, or too slow); "
+        "2,468 requests to 2 domains (2 got no response); "
         "smallest gap 1.02 s (a.example); "
         "no disallowed address was requested. 1 more domain: --limit."
     ]

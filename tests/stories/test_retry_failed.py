@@ -96,8 +96,8 @@ def test_only_what_failed_is_read_again(tmp_path: Path, new_postgres: Callable[[
         weather.well, before = True, len(weather.asked)
         with serve(weather, dark):
             said = terminal.type("job", "retry-failed", job, "--processes", "1").stdout
-        assert "Trying again what failed: 3 domains, 4 pages." in said
-        assert "Left alone, since it would come to the same: 1 domain." in said
+        assert "Retrying what failed: 3 domains, 4 pages." in said
+        assert "Skipped, since it would fail again: 1 domain." in said
         assert "Completed: 4 succeeded, 1 failed (see error report)." in said
 
         again = weather.asked[before:]

@@ -19,21 +19,20 @@ from gossamer.questions.keys import keys, make_key, revoke_key
 from gossamer.store import accounts, usage
 
 
-async def create_account(app: App, identifier: str, name: str, *, as_json: bool) -> int:
+async def create_account(app: App, identifier: str, name: str, *, as_json: bool) -> None:
     made = await account_service.open_account(app.database, identifier, name)
     if as_json:
         say_json(_account_json(made, 0))
     else:
         say(f"Account {made.id} was made. Give it a key with 'gossamer system keys create NAME --account {made.id}'.")
-    return 0
 
 
-async def show_accounts(app: App, *, as_json: bool) -> int:
+async def show_accounts(app: App, *, as_json: bool) -> None:
     await app.database.write(accounts.ensure_default)
     found = await app.database.read(_with_use)
     if as_json:
         say_json([_account_json(account, spent) for account, spent in found])
-        return 0
+        return
     titles = ["Account", "Name", "Credits used", "of", "Running jobs", "Waiting jobs", "State"]
     cells = [
         [
@@ -47,7 +46,6 @@ async def show_accounts(app: App, *, as_json: bool) -> int:
         for quota in (app.quota.of(account),)
     ]
     tables.show(tables.plain(titles, cells, right=("Credits used", "of", "Running jobs", "Waiting jobs")))
-    return 0
 
 
 def _with_use(tx: Tx) -> list[tuple[Account, int]]:
@@ -61,7 +59,7 @@ def _limit(value: int | None) -> str:
 
 async def change_account(
     app: App, identifier: str, limits: dict[str, int | None], *, closed: bool | None, as_json: bool
-) -> int:
+) -> None:
     if closed is None and all(value is None for value in limits.values()):
         raise UserError("usage", "Nothing to change was given.", hint="See 'gossamer account set --help'.")
     account = await account_service.find_account(app.database, identifier)
@@ -70,10 +68,9 @@ async def change_account(
         say_json(_account_json(changed, 0))
     else:
         say(f"Account {changed.id} was changed: see 'gossamer account list'.")
-    return 0
 
 
-async def create_user(app: App, identifier: str, email: str, right: Right, *, as_json: bool) -> int:
+async def create_user(app: App, identifier: str, email: str, right: Right, *, as_json: bool) -> None:
     account = await account_service.find_account(app.database, identifier)
     password = _asked_password()
     digest = await asyncio.to_thread(passwords.digest, password)
@@ -82,21 +79,19 @@ async def create_user(app: App, identifier: str, email: str, right: Right, *, as
         say_json({"id": str(user.id), "account": user.account, "email": user.email, "scope": str(user.right)})
     else:
         say(f"{user.email} can log in to {user.account}.")
-    return 0
 
 
-async def change_password(app: App, email: str, *, as_json: bool) -> int:
+async def change_password(app: App, email: str, *, as_json: bool) -> None:
     found = await app.database.read(account_queries.user_by_email, email.strip().lower())
     if found is None:
-        raise UserError("account.no_user", f"Nobody logs in as {email!r}.", hint="See that the address is right.")
+        raise UserError("account.no_user", f"No user logs in as {email!r}.", hint="See that the address is right.")
     user, _ = found
     password = _asked_password()
     await app.database.write(account_queries.set_password, user.id, await asyncio.to_thread(passwords.digest, password))
     if as_json:
         say_json({"id": str(user.id), "email": user.email, "changed": True})
     else:
-        say(f"{user.email} has another password, and has to log in with it everywhere.")
-    return 0
+        say(f"{user.email} has a new password, and has to log in again everywhere.")
 
 
 def _asked_password() -> str:
@@ -105,27 +100,26 @@ def _asked_password() -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
-async def make_new_key(home: Home, account: str | None, name: str, right: Right, *, as_json: bool) -> int:
+async def make_new_key(home: Home, account: str | None, name: str, right: Right, *, as_json: bool) -> None:
     made = await home.ask(make_key, account, name, right)
     if as_json:
         say_json({**_key_json(made.key), "key": made.text})
     else:
         say(f"Key of {made.key.account}, which may {made.key.right}. It is shown this once:")
         say(made.text)
-    return 0
 
 
-async def show_keys(home: Home, account: str | None, *, as_json: bool) -> int:
+async def show_keys(home: Home, account: str | None, *, as_json: bool) -> None:
     answer = await home.ask(keys, account)
     found, now = answer.keys, answer.now
     if as_json:
         say_json([_key_json(key) for key in found])
-        return 0
+        return
     if not found:
         say(
             f"{answer.account} has no key. Make one with 'gossamer system keys create NAME --account {answer.account}'."
         )
-        return 0
+        return
     titles = ["Id", "Name", "Begins", "Scope", "Made", "Last used", "State"]
     cells = [
         [
@@ -140,17 +134,15 @@ async def show_keys(home: Home, account: str | None, *, as_json: bool) -> int:
         for key in found
     ]
     tables.show(tables.plain(titles, cells, right=()))
-    return 0
 
 
-async def revoke_one(home: Home, text: str, *, as_json: bool) -> int:
+async def revoke_one(home: Home, text: str, *, as_json: bool) -> None:
     revoked = await home.ask(revoke_key, text)
     key, gone = revoked.key, revoked.was_good
     if as_json:
         say_json({"id": str(key.id), "revoked": True, "was_good": gone})
     else:
         say(f"Key {short(key.id)} ({key.name}) {'is' if gone else 'was already'} revoked.")
-    return 0
 
 
 def _account_json(account: Account, spent: int) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
         return
     say(f"Restored {place} from {file} ({_jobs(found)}).")
     if done.has_kept:
-        say(f"What was there before is kept as {kept}.")
+        say(f"The previous database is kept as {kept}.")
     say("Go on with jobs that were running: 'gossamer job resume --all'.")
 
 
@@ -120,7 +120,7 @@ def _address(url: str) -> str:
 
 def _confirm(question: str) -> None:
     if not sys.stdin.isatty():
-        raise UserError("restore.unconfirmed", "Nobody is there to confirm.", hint="Give --yes.")
+        raise UserError("restore.unconfirmed", "Can't ask for confirmation here (no terminal).", hint="Add --yes.")
     if not prompts.confirm(question):
         say("Nothing was changed.")
         raise typer.Exit(1)

@@ -14,8 +14,8 @@ from typing import Any, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from gossamer.cli.command_group import as_called
 from gossamer.cli.completion import offer_values
+from gossamer.cli.group import as_called
 from gossamer.errors import UserError
 
 _VALUES: dict[Any, str] = {int: "N", float: "N", Path: "FILE", str: "TEXT"}
@@ -71,6 +71,8 @@ class StrictCommand(TyperCommand):
         super().__init__(*arguments, help=_EXAMPLE.sub("\b\n", help) if help else help, **named)
         for param in self.params:
             offer_values(param)
+            if param.default == "":
+                param.show_default = False  # type: ignore[attr-defined] # options and arguments of Typer have it
 
     def get_help(self, ctx: Any) -> str:
         return as_called(super().get_help(ctx))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import CompletionItem  # type: ignore[attr-defined] # not in its list of names
 
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import lazy_module
 from gossamer.errors import GossamerError
 from gossamer.model.ids import short
 from gossamer.model.rungs import RUNGS, Mode

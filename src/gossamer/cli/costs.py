@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from gossamer.billing.bill import (
     Bill,
@@ -14,6 +14,7 @@ from gossamer.billing.bill import (
     saved_words,
     used_sentences,
 )
+from gossamer.cli.tables import cut
 from gossamer.intake.limits import OPTIONS
 from gossamer.model.money import MEGABYTE, MICROS, Amount, dollars, shown
 from gossamer.model.rungs import label_of
@@ -119,7 +120,7 @@ def method_lines(bill: Bill, room: int) -> list[str]:
     names = max(_SHORTEST_NAME, min(names, room - 2 - sum(widths) - len(_GAP) * len(widths)))
     made = [
         # Rows below the titles are indented.
-        _GAP.join([("  " if at else "") + _cut(name, names if at else names + 2), *map(str.rjust, figures, widths)])
+        _GAP.join([("  " if at else "") + cut(name, names if at else names + 2), *map(str.rjust, figures, widths)])
         for at, (name, *figures) in enumerate(table)
     ]
     return [*made, *(f"  {line}" for line in rendering_sentences(bill))]
@@ -135,10 +136,6 @@ def _table(bill: Bill) -> list[list[str]]:
         money = [f"{one.amount.credits:,}", dollars(one.amount.micros), percent(share)] if paid else []
         cells.append([label_of(one.rung), *pages, *money])
     return cells
-
-
-def _cut(text: str, width: int) -> str:
-    return set_cell_size(text, width - 1) + "…" if cell_len(text) > width else set_cell_size(text, width)
 
 
 def pages_by_method(bill: Bill) -> dict[str, int]:

@@ -39,7 +39,7 @@ async def forecast(home: Home, walk: Walk, targets: TargetList, probe: int | Non
     """Estimate the cost, after fetching some homepages if asked to; None if the job can cost nothing."""
     found = await home.foresee(walk, targets.targets, probe, quiet=quiet)
     if found is None and probe:
-        say("Nothing of this job costs anything, so no homepage was looked at.", quiet=quiet)
+        say("This job costs nothing, so no homepage was fetched.", quiet=quiet)
     return found
 
 
@@ -107,8 +107,8 @@ def _from_to(low: int, high: int) -> str:
 
 
 def _from_to_dollars(low: int, high: int) -> str:
-    told = [f"${one // MICROS:,}" if one % MICROS == 0 else dollars(one) for one in (low, high)]
-    return "-".join(dict.fromkeys(told))
+    amounts = [f"${one // MICROS:,}" if one % MICROS == 0 else dollars(one) for one in (low, high)]
+    return "-".join(dict.fromkeys(amounts))
 
 
 def _paid(said: Estimate) -> list[str]:

@@ -53,7 +53,7 @@ def ruling(one: Ruling) -> str:
         known = asked or "known from another job"
         return f"{decision}: robots.txt answered HTTP {one.status}, which counts as no rules{delay} ({known})"
     else:
-        decision += ", no line speaks against it"
+        decision += ", no rule blocks it"
     delay = f"; Crawl-delay {one.delay:g} s" if one.delay else ""
     return f"{decision}{delay} (HTTP {one.status}, {asked or 'known from another job'})"
 

@@ -1,32 +1,35 @@
-"""`gossamer job export`, `export-status`, `exports` and `export-cancel`: files of a job's results."""
+"""`gossamer job export` and its relatives: files of a job, made in the background or written at once to a path."""
 
+import codecs
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.cli import formatting, retention_notice, tables
-from gossamer.cli.export_to_file import write_directly, write_here
+from gossamer.cli import formatting, report, tables
 from gossamer.cli.home import Home
 from gossamer.cli.main import FAILED
 from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
 from gossamer.exports.formats import format_of_file, formats_named
 from gossamer.exports.make import Order
-from gossamer.exports.orders import Wish, table_named
+from gossamer.exports.orders import Wish, file_name, table_named
+from gossamer.exports.write import write_file, write_stream
 from gossamer.intake.targets import read_exclusions
 from gossamer.model.export import Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.model.states import JobState
+from gossamer.model.states import OVER, JobState
 from gossamer.questions.files import Exportable, File, Files, exportable, files
 from gossamer.questions.jobs import find
-from gossamer.recipes.base import Book, Looks
+from gossamer.questions.view import date
+from gossamer.recipes.base import Book, Looks, plural_form
 from gossamer.recipes.registry import RECIPES
 
 
@@ -51,7 +54,7 @@ class ExportOptions:
         formats = formats_named(format_of_file(output or Path("results.csv")).name if self.form is None else self.form)
         if output is not None and len(formats) > 1:
             raise UserError(
-                "export.one_file", "--output is one file, and several formats are more.", hint="Give one --format."
+                "export.one_file", "--output takes one file; give a single --format.", hint="Or leave --output out."
             )
         table = table_named(self.type, found.job.recipe)
         self._refuse_what_means_nothing([one.name for one in formats], table.book)
@@ -113,7 +116,8 @@ async def export_files(
     as_json: bool,
 ) -> int:
     if output is not None:
-        return await write_directly(home, text, options, output, as_json=as_json, any_recipe=False)
+        await write_directly(home, text, options, output, as_json=as_json, any_recipe=False)
+        return 0
     found = await home.ask(exportable, text, options.since)
     # A person at this machine who names no format wants the file itself.
     here = home.is_here and options.form is None and not detach and not as_json and sys.stdout.isatty()
@@ -131,7 +135,7 @@ async def export_files(
         code = 0
     else:
         code = _answer(home, made, waited=wait, as_json=as_json)
-    retention_notice.print_deletion_date(made.end, as_json=as_json)
+    report.print_deletion_date(made.end, as_json=as_json)
     return code
 
 
@@ -144,11 +148,11 @@ async def show_export_status(home: Home, text: str, *, wait: bool, as_json: bool
         say(no_files(found.job))
         return 0
     code = _answer(home, found, waited=True, as_json=as_json)
-    retention_notice.print_deletion_date(found.end, as_json=as_json)
+    report.print_deletion_date(found.end, as_json=as_json)
     return code
 
 
-async def cancel_exports(home: Home, text: str, *, as_json: bool) -> int:
+async def cancel_exports(home: Home, text: str, *, as_json: bool) -> None:
     job = await home.ask(find, text)
     cancelled = await home.cancel_files(job)
     if as_json:
@@ -156,14 +160,13 @@ async def cancel_exports(home: Home, text: str, *, as_json: bool) -> int:
     else:
         said = f"Cancelled {formatting.plural(cancelled, 'file')}." if cancelled else "No file is being made."
         say(said)
-    return 0
 
 
 def _answer(home: Home, found: Files, *, waited: bool, as_json: bool) -> int:
     failed = waited and any(one.export.state is ExportState.FAILED for one in found.files)
     if as_json:
         said = [file_json(one, home.reach(one.link)) for one in found.files]
-        say_json({"exports": said, **retention_notice.as_json(found.end)})
+        say_json({"exports": said, **report.deletion_json(found.end)})
         return FAILED if failed else 0
     if waited:
         for one in found.files:
@@ -183,24 +186,23 @@ def _estimate(found: Files) -> str:
     return formatting.plural(minutes + 1, "minute") if minutes else formatting.plural(seconds, "second")
 
 
-async def list_files(home: Home, text: str, *, as_json: bool) -> int:
+async def list_files(home: Home, text: str, *, as_json: bool) -> None:
     answer = await home.ask(files, text)
     if as_json:
         say_json([file_json(one, home.reach(one.link)) for one in answer.files])
-        return 0
+        return
     found = [one.export for one in answer.files]
     if not found:
         say(no_files(answer.job))
-        return 0
+        return
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
     for title in ("File", "State", "Rows", "Bytes", "Made", "Expires"):
         table.add_column(title, justify="right" if title in ("Rows", "Bytes") else "left", no_wrap=title != "File")
     for one in reversed(found):
         size, rows = ("" if number is None else f"{number:,}" for number in (one.size, one.rows_done))
-        dates = (retention_notice.date(at) if at else "" for at in (one.finished_at, one.expires_at))
+        dates = (date(at) if at else "" for at in (one.finished_at, one.expires_at))
         table.add_row(Text(one.name, overflow="fold"), file_state(one), rows, size, *dates)
     tables.show(table)
-    return 0
 
 
 _TAKEN_UP = timedelta(seconds=10)  # by then a file should have been started
@@ -235,7 +237,7 @@ def file_lines(file: File, link: str | None, now: datetime, *, alone: bool) -> l
         case ExportState.PENDING:
             said = [f"{export.name}: waiting for its turn"]
             if alone and now - export.created_at > _TAKEN_UP:
-                said.append(f"Nobody works here now: 'gossamer job export-status {identifier} --wait' makes it.")
+                said.append(f"Not being made now: 'gossamer job export-status {identifier} --wait' makes it.")
             return said
         case ExportState.FAILED:
             return [f"{export.name}: failed. {export.reason}"]
@@ -248,7 +250,7 @@ def _ready(file: File, link: str | None, now: datetime) -> list[str]:
     if file.elsewhere:
         return [f"{export.name}: ready on the home {export.home}, which made it"]
     if link is None or export.expires_at is None:
-        return [f"{export.name}: no longer there. Make it anew with 'gossamer job export {short(export.job_id)}'."]
+        return [f"{export.name}: no longer there. Export it again with 'gossamer job export {short(export.job_id)}'."]
     said = [f"Export ready: {link} (expires in {_left(export.expires_at - now)})"]
     if link.startswith("file:") and file.shared:
         said.append(f"For others, who need no key: {file.shared}")
@@ -286,3 +288,104 @@ def file_json(file: File, link: str | None) -> dict[str, Any]:
         "url": link,
         "link": link if file.shared == file.link else file.shared,
     }
+
+
+async def write_directly(
+    home: Home, text: str, options: ExportOptions, output: Path, *, as_json: bool, any_recipe: bool = True
+) -> None:
+    found = await home.ask(exportable, text, options.since, any_recipe=any_recipe)
+    (order,) = options.orders(found, output)
+    if str(output) in ("", "."):
+        raise UserError("export.output", "--output names no file.", hint="For example --output results.csv.")
+    to_screen = str(output) == "-"
+    if to_screen and as_json:
+        raise UserError(
+            "usage", "--json has nothing to say when the export itself goes to standard output.", hint="Give one."
+        )
+    if to_screen and order.form.binary and sys.stdout.isatty():
+        raise UserError(
+            "export.binary",
+            f"A {order.form.name} file is nothing to look at on a screen.",
+            hint=f"Name a file, for example --output results.{order.form.name}.",
+        )
+    written = 0
+
+    def count(rows: int) -> None:
+        nonlocal written
+        written = rows
+
+    # Reports have the form their document specifies: only exports are adapted to spreadsheets.
+    bom = options.bom if options.bom is not None else not to_screen and not any_recipe
+    chunks = with_mark(home.write(order, count)) if bom and order.form.name == "csv" else home.write(order, count)
+    # An export always prints how long its job is kept.
+    now = datetime.now(UTC) if any_recipe else None
+    if to_screen:
+        await write_stream(sys.stdout.buffer, formatting.printable_chunks(chunks) if sys.stdout.isatty() else chunks)
+        sys.stdout.buffer.flush()
+        report.print_kept_until(found.end, now)
+        return
+    size = await write_file(output, chunks)
+    partial = order.job.state not in OVER
+    if as_json:
+        answer = {"path": str(output), "type": order.table.name, "format": order.form.name, "rows": written}
+        say_json({**answer, "bytes": size, "partial": partial, **report.deletion_json(found.end)})
+        return
+    _say_written(order, written, output, size)
+    if partial:
+        say(f"The job is {order.job.state}: these are the results so far.")
+    report.print_kept_until(found.end, now)
+
+
+async def write_here(home: Home, order: Order, *, bom: bool) -> bool:
+    """Write the file to the working folder without replacing one; False if that is not possible."""
+    rows = 0
+
+    def count(done: int) -> None:
+        nonlocal rows
+        rows = done
+
+    chunks = home.write(order, count)
+    path: Path | None = None
+    try:
+        path = _free_place(Path(file_name(order)))
+        await write_file(path, with_mark(chunks) if bom else chunks)
+    except (OSError, UserError) as error:
+        if path:
+            path.unlink(missing_ok=True)
+        typer.echo(f"Not written to this folder: {getattr(error, 'strerror', None) or error}", err=True)
+        return False
+    if order.job.state not in OVER:
+        say(f"The job is {order.job.state}: these are the results so far.")
+    typer.secho(formatting.printable(_written(order, rows, path.absolute())), bold=True)
+    return True
+
+
+def _free_place(wanted: Path) -> Path:
+    """`results-3f9a2c71.csv`, or `results-3f9a2c71-2.csv` if that exists; an empty file reserves the name."""
+    path, number = wanted, 1
+    while True:
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            number += 1
+            path = wanted.with_stem(f"{wanted.stem}-{number}")
+        else:
+            return path
+
+
+async def with_mark(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """CSV with a byte order mark in front, by which Excel recognises UTF-8."""
+    yield codecs.BOM_UTF8
+    async for chunk in chunks:
+        yield chunk
+
+
+def _say_written(order: Order, written: int, output: Path, size: int) -> None:
+    say(f"{_written(order, written, output)} ({size:,} bytes)")
+
+
+def _written(order: Order, written: int, output: Path) -> str:
+    """`Wrote 1,266 matches to results.csv`"""
+    noun = order.table.noun or order.table.name.removesuffix("s")
+    noun = noun if written == 1 else plural_form(noun)
+    return f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output}"

@@ -19,18 +19,18 @@ from gossamer.runtime.cluster_worker import CLUSTER
 from gossamer.runtime.runner import Runner
 from gossamer.store import counters, exports, jobs, outbox, reservations, visits
 
-_LOOK = 0.25  # seconds between looks at the rows
+_LOOK = 0.25  # seconds between two reads of the rows
 _FOR_FILES = 60.0  # seconds to wait for automatic exports
 _FOR_MESSAGES = 15.0  # seconds to wait for webhook messages
 
 
 async def worked_by_cluster(app: App) -> bool:
-    """True if the workers of a cluster work this database, so that no other process may."""
+    """True if the workers of a cluster run the jobs of this database, so that no other process may."""
     return await app.database.read(working_home) == CLUSTER
 
 
 class Follower:
-    """Shows a job until it is over or paused, and becomes the runner of a home that has none."""
+    """Show a job until it is over or paused, and become the runner of a data folder that has none."""
 
     def __init__(self, app: App, job_id: UUID, screen: Screen, processes: int | None = None) -> None:
         self._app = app
@@ -141,9 +141,9 @@ class Follower:
             note += f"Ctrl-C {more} stops at once; nothing is lost either way."
         elif self._runner is None and not note:
             note = (
-                "Worked by the cluster."
+                "Running on the cluster."
                 if self._cluster
-                else "Worked by the gossamer that was started first on this home, with its settings."
+                else "Running in the gossamer that was started first on this data folder; its settings apply."
             )
         self._shown = (job, progress)
         self._screen.show(job, progress, note)

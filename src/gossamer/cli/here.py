@@ -1,4 +1,4 @@
-"""The home on this machine: commands read its database, and a command that starts a job may run it."""
+"""The data folder on this machine: commands read its database, and one that starts a job may also run it."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from gossamer.app import App, log_path
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import lazy_module
 from gossamer.intake import control
 from gossamer.intake.control import Retried
 from gossamer.model.job import Job, JobRequest, Target
@@ -41,7 +41,7 @@ else:
     submit = lazy_module("gossamer.intake.submit")
     traces = lazy_module("gossamer.cli.traces")
 
-_LOOK = 0.2  # seconds between looks at the rows
+_LOOK = 0.2  # seconds between two reads of the rows
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -102,7 +102,7 @@ class LocalHome:
         return await follow.Follower(self.app, job_id, screen, processes).follow()
 
     async def let_work(self, processes: int | None) -> None:
-        """Start a runner in the background, which waits if the home has one; none where a cluster works."""
+        """Start a runner in the background, which waits for a present one; none if a cluster runs the jobs."""
         if not await follow.worked_by_cluster(self.app):
             start_worker(self.app, "--runner", *(("--processes", str(processes)) if processes else ()))
 
@@ -120,7 +120,7 @@ class LocalHome:
         ]
 
     def let_files_be_made(self) -> None:
-        """Leave it to the runner of this home, or start a process that ends with the last file."""
+        """Leave it to the runner of this data folder, or start a process that ends after the last file."""
         if self.app.lock.holder() is None:
             start_worker(self.app, "--exports")
 
@@ -138,9 +138,11 @@ class LocalHome:
     async def cancel_files(self, job: Job) -> int:
         return await self._database.write(exports.cancel, job.id)
 
-    async def write(self, order: "Order", told: Callable[[int], None]) -> AsyncIterator[bytes]:
+    async def write(self, order: "Order", on_progress: Callable[[int], None]) -> AsyncIterator[bytes]:
         total = await make.expected(self._database, order)
-        async for chunk in make.make_file(self._database, order, told, lines_expected=total, prices=self.app.prices):
+        async for chunk in make.make_file(
+            self._database, order, on_progress, lines_expected=total, prices=self.app.prices
+        ):
             yield chunk
 
     async def send(self, message: "Delivery") -> bool:

@@ -21,18 +21,17 @@ from gossamer.store.history import PageHistory
 _WIDEST_HOST = 40  # columns; longer names make longer lines
 
 
-async def show_history(home: Home, text: str, host: str, limit: int, *, as_json: bool) -> int:
+async def show_history(home: Home, text: str, host: str, limit: int, *, as_json: bool) -> None:
     events = await home.ask(history, text, host, limit)
     found = events.lines
     if as_json:
         say_json([_event_json(line) for line in found])
-        return 0
+        return
     for said in history_lines(found):
         say(said)
     if events.cut:
         more = "--limit" if host else "--limit, or --site HOST for one domain"
         say(f"Of domains and visits, only the last {limit:,} events are shown. More of them: {more}.")
-    return 0
 
 
 def history_lines(found: Sequence[Line]) -> Iterator[str]:
@@ -65,12 +64,12 @@ Labelled = tuple[str, str]
 """A label (or nothing) and the text next to it."""
 
 
-async def show_explanation(home: Home, text: str, job_text: str, *, as_json: bool) -> int:
+async def show_explanation(home: Home, text: str, job_text: str, *, as_json: bool) -> None:
     answer = await home.ask(explained, text, job_text)
     found, job = answer.explanation, answer.job
     if as_json:
         say_json(explain_text.as_json(found, job))
-        return 0
+        return
     if not job_text:
         knows = (
             "the newest that knows the address" if found.page or found.site else "the newest; none knows the address"
@@ -78,7 +77,6 @@ async def show_explanation(home: Home, text: str, job_text: str, *, as_json: boo
         say(f"Job {short(job.id)} is shown, {knows}. --job chooses another.")
     for line in explanation_lines(found, job, min(width(), _WIDEST)):
         say(line)
-    return 0
 
 
 def explanation_lines(one: Explanation, job: Job, room: int) -> Iterator[str]:
@@ -104,7 +102,7 @@ def _facts(one: Explanation, job: Job) -> Iterator[Labelled]:
     said = {one.same_as.url if one.same_as else "", *(twin.url for twin in one.twins)}
     for other in one.spellings:
         if other.url not in said:
-            yield "Nearly", f"{other.url}: {explain_text.state(other)}"
+            yield "Similar", f"{other.url}: {explain_text.state(other)}"
 
 
 def _absence(one: Explanation, recipe: str) -> Iterator[Labelled]:

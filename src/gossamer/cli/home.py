@@ -1,4 +1,4 @@
-"""The home a command works with: the one on this machine, or one behind a server. The output is the same."""
+"""The data folder a command works with: on this machine or behind a server. The output is the same."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
@@ -27,12 +27,12 @@ class Home(Protocol):
 
     @property
     def pace(self) -> float:
-        """Seconds between two looks at progress."""
+        """Seconds between two reads of the progress."""
         ...
 
     @property
     def is_here(self) -> bool:
-        """True for the home on this machine."""
+        """True for the data folder on this machine."""
         ...
 
     async def ask(
@@ -42,7 +42,7 @@ class Home(Protocol):
         ...
 
     def reach(self, link: str | None) -> str | None:
-        """A link in the form in which it can be followed from here."""
+        """A link in the form in which this machine can open it."""
         ...
 
     # Jobs.
@@ -76,7 +76,7 @@ class Home(Protocol):
         ...
 
     async def let_work(self, processes: int | None) -> None:
-        """Make sure that jobs are worked after this command has returned."""
+        """Make sure that a process runs the jobs after this command has returned."""
         ...
 
     async def let_rest(self) -> bool:
@@ -95,8 +95,8 @@ class Home(Protocol):
 
     async def cancel_files(self, job: "Job") -> int: ...
 
-    def write(self, order: "Order", told: Callable[[int], None]) -> AsyncIterator[bytes]:
-        """Yield the bytes of a file; `told` is called with the number of rows."""
+    def write(self, order: "Order", on_progress: Callable[[int], None]) -> AsyncIterator[bytes]:
+        """Yield the bytes of a file; `on_progress` is called with the number of rows."""
         ...
 
     # Messages.

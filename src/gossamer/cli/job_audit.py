@@ -34,27 +34,27 @@ async def show_audit(home: Home, text: str, *, as_json: bool) -> int:
 
 def audit_lines(report: AuditReport, state: str = "") -> list[str]:
     """A line for each check and each fault, and the verdict; `state` is the state shown in lists."""
-    told = [line for check in report.checks for line in _check_lines(check)]
+    lines = [line for check in report.checks for line in _check_lines(check)]
     failed = sum(bool(check.faults) for check in report.checks)
     if not failed:
         return [
-            *told,
+            *lines,
             f"Clean: job {short(report.job_id)} ({state or report.state}) adds up, nothing is missing or double.",
         ]
-    return [*told, f"Not clean: {failed} of {len(report.checks)} checks of job {short(report.job_id)} failed."]
+    return [*lines, f"Not clean: {failed} of {len(report.checks)} checks of job {short(report.job_id)} failed."]
 
 
 def _check_lines(check: Check) -> list[str]:
     figures = [_figure(figure, name) for name, figure in check.figures.items()]
-    told = f"{figures[0]} = {' + '.join(figures[1:])}" if check.name in _SUMS else ", ".join(figures)
+    counted = f"{figures[0]} = {' + '.join(figures[1:])}" if check.name in _SUMS else ", ".join(figures)
     return [
-        f"{'WRONG' if check.faults else 'ok':5}  {check.name:10}  {told or 'none yet'}",
+        f"{'WRONG' if check.faults else 'ok':5}  {check.name:10}  {counted or 'none yet'}",
         *(f"       {fault}" for fault in check.faults),
     ]
 
 
 def _figure(figure: int, name: str) -> str:
-    """`2 pages done`, `1 page done`: the name's first word is what is counted."""
+    """`2 pages done`, `1 page done`: the first word of the name is the thing counted."""
     thing, _, rest = name.replace("_", " ").partition(" ")
     return f"{figure:,} {thing.removesuffix('s') if figure == 1 else thing} {rest}".rstrip()
 
@@ -97,7 +97,7 @@ def politeness_summary(asked: Sequence[DomainManners], limit: int) -> list[str]:
     hidden = len(asked) - limit
     more = f" {hidden:,} more domain{_s(hidden)}: --limit." if hidden > 0 else ""
     unanswered = sum(one.unanswered for one in asked)
-    silent = f" ({unanswered:,} got no answer: nobody was there, or too slow)" if unanswered else ""
+    silent = f" ({unanswered:,} got no response)" if unanswered else ""
     parts = [f"{requests:,} request{_s(requests)} to {len(asked):,} domain{_s(len(asked))}{silent}"]
     closest = min((one for one in asked if one.gap), key=_smallest, default=None)
     if closest and closest.gap:

@@ -118,14 +118,14 @@ async def resume_all(home: Home, *, processes: int | None, detach: bool, as_json
     code = 0
     if running:
         home.check()
-        say("Going on with " + ", ".join(f"{job.name} ({short(job.id)})" for job in running), quiet=as_json)
+        say("Resuming " + ", ".join(f"{job.name} ({short(job.id)})" for job in running), quiet=as_json)
         if detach:
             await home.let_work(processes)
             say("They run in the background. Look with 'gossamer job list'.", quiet=as_json)
         else:
             code = max([await _follow(home, job.id, processes=processes, as_json=as_json) for job in running])
     else:
-        say("No job is waiting to go on. Paused ones are resumed by their id: see 'gossamer job list'.", quiet=as_json)
+        say("Nothing to resume. Resume a paused job by its id: see 'gossamer job list'.", quiet=as_json)
     if as_json:
         found = [await home.ask(jobs.standing, str(job.id)) for job in running]
         say_json([report.as_json(now.job, now.progress, _runner(now, begun=detach)) for now in found])
@@ -212,8 +212,8 @@ async def _answer(home: Home, job_id: UUID, as_json: bool, lines: list[str], *, 
     """Print the job or the lines. With `begun`, a worker has been started that may not be there yet."""
     if as_json:
         now, found = await home.ask(jobs.standing, str(job_id)), await home.ask(ended, str(job_id))
-        told = report.as_json(now.job, now.progress, _runner(now, begun=begun))
-        say_json({**told, "estimate": estimates.as_json(found.estimate)})
+        job_json = report.as_json(now.job, now.progress, _runner(now, begun=begun))
+        say_json({**job_json, "estimate": estimates.as_json(found.estimate)})
     else:
         for line in lines:
             say(line)

@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.cli import formatting, tables
-from gossamer.cli.export import ExportOptions
-from gossamer.cli.export_to_file import write_directly
+from gossamer.cli.export import ExportOptions, write_directly
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.cli.tables import GAP, fit, table
@@ -29,20 +28,19 @@ from gossamer.recipes.tables import BY_HAND
 from gossamer.store.sites import SiteSummary
 
 
-async def show_results(home: Home, text: str, conditions: Conditions, page: int, limit: int, *, as_json: bool) -> int:
+async def show_results(home: Home, text: str, conditions: Conditions, page: int, limit: int, *, as_json: bool) -> None:
     found = await home.ask(results, text, conditions, page, limit, whole=as_json)
     rows, recipe = found.page.rows, RECIPES[found.job.recipe]
     if as_json:
         say_json(rows)
-        return 0
+        return
     if not rows:
         say(_nothing(found, recipe.nouns, page, limit))
-        return 0
+        return
     tables.show(results_table(rows, recipe, tables.width()))
     below = _below_pages if found.job.extent.in_pages else _below
     for line in below(found, recipe, conditions, page, limit):
         say(line)
-    return 0
 
 
 def _plain_screen(rows: Sequence[Any]) -> Screen:
@@ -181,13 +179,13 @@ def context(row: Any, names: tuple[str, str], room: int) -> Text:
     return text
 
 
-def show_failed_pages(found: Failures, lines: Lines, limit: int, *, as_json: bool) -> int:
+def show_failed_pages(found: Failures, lines: Lines, limit: int, *, as_json: bool) -> None:
     if as_json:
         say_json([dict(zip(lines.names, line, strict=True)) for line in lines.rows])
-        return 0
+        return
     if not lines.rows:
         say("No page failed.")
-        return 0
+        return
     titles = ["Page", "Reason", "HTTP", "Retries"]
     cells = [[url, reason, str(status or ""), f"{retries:,}"] for _, url, reason, status, retries, _ in lines.rows]
     widths = tables.fit(titles, cells, [100, 80, 4, 7], [20, 12, 4, 7], tables.width())
@@ -195,18 +193,19 @@ def show_failed_pages(found: Failures, lines: Lines, limit: int, *, as_json: boo
     more = " There may be more: --limit." if len(lines.rows) == limit else ""
     say(f"{formatting.plural(len(lines.rows), 'failed page')}.{more}")
     say(f"As a file:\n  gossamer job errors {short(found.job.id)} --output failed_pages.csv")
-    return 0
 
 
 async def show_errors(
     home: Home, text: str, limit: int, form: str | None, output: Path | None, *, by_hand: bool, as_json: bool
-) -> int:
+) -> None:
     if form is not None or output:
         asked = ExportOptions("errors", form, only=BY_HAND if by_hand else "")
-        return await write_directly(home, text, asked, output or Path("-"), as_json=as_json)
+        await write_directly(home, text, asked, output or Path("-"), as_json=as_json)
+        return
     answer = await home.ask(failures, text, limit, by_hand=by_hand)
     if answer.pages is not None:
-        return show_failed_pages(answer, answer.pages, limit, as_json=as_json)
+        show_failed_pages(answer, answer.pages, limit, as_json=as_json)
+        return
     job, found = answer.job, answer.sites
     if as_json:
         say_json(
@@ -221,20 +220,19 @@ async def show_errors(
                 for site in found
             ]
         )
-        return 0
+        return
     if not found:
         say("No domain wants a login or a CAPTCHA." if by_hand else "No domain failed.")
-        return 0
+        return
     tables.show(failures_table(found, tables.width()))
     if by_hand:
         say(f"{formatting.plural(len(found), 'domain')} to look at in a browser: a login or a CAPTCHA is for people.")
         say(f"As a file:\n  gossamer job errors {short(job.id)} --by-hand --output by_hand.csv")
-        return 0
+        return
     total = answer.progress.sites_failed
     more = " More of them: --limit." if len(found) < total else ""
     say(f"{len(found):,} of {formatting.plural(total, 'failed domain')}.{more}")
     say(f"As a file:\n  gossamer job errors {short(job.id)} --output failed_domains.csv")
-    return 0
 
 
 def failures_table(found: Sequence[SiteSummary], room: int) -> Table:

@@ -1,9 +1,14 @@
-"""`gossamer job list`, `status`, `sites` and `pages`: jobs and their progress."""
+"""`gossamer job list`, `status`, `watch`, `sites` and `pages`: jobs and their progress."""
 
+import asyncio
 import shlex
+import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
+import typer
 from pydantic import BaseModel
 from rich.table import Table
 from rich.text import Text
@@ -13,17 +18,18 @@ from gossamer.cli.costs import spent_json
 from gossamer.cli.home import Home
 from gossamer.cli.report import checkpoint_line
 from gossamer.cli.runtime import say, say_json
+from gossamer.cli.screen import choose_screen
 from gossamer.cli.tables import fit, table
 from gossamer.errors import UserError
 from gossamer.model.alert import Alert
 from gossamer.model.ids import short
-from gossamer.model.job import Job
+from gossamer.model.job import Job, Progress
 from gossamer.model.money import dollars
 from gossamer.model.rungs import Mode
-from gossamer.model.states import JobState, PageState, SiteState
+from gossamer.model.states import OVER, JobState, PageState, SiteState
 from gossamer.questions import jobs
 from gossamer.questions.history import pages
-from gossamer.questions.jobs import status
+from gossamer.questions.jobs import Standing, ended, status
 from gossamer.recipes.registry import RECIPES
 from gossamer.retention.service import PlannedStep
 from gossamer.store.history import PageHistory
@@ -36,7 +42,7 @@ _ONLY_SCRAPES = f"No jobs but scrapes of single pages. {_HIDDEN.partition(': ')[
 
 async def show_list(
     home: Home, limit: int, *, archived: bool, recipe: str = "", state: str = "", name: str = "", as_json: bool
-) -> int:
+) -> None:
     known = job_state(state) if state else None
     found = await home.ask(jobs.listing, limit, archived=archived, recipe=recipe, state=known, name=name)
     runner, rows = found.runner, [(one.job, one.progress, one.spent) for one in found.jobs]
@@ -44,11 +50,11 @@ async def show_list(
         say_json([
             {**report.as_json(job, progress, runner), "cost": spent_json(spent)} for job, progress, spent in rows
         ])  # fmt: skip
-        return 0
+        return
     if not rows:
         none = "No such jobs." if recipe or state or name else _NO_JOBS
         say(_ONLY_SCRAPES if found.hides else none)
-        return 0
+        return
     found_title = formatting.found_title(job.recipe for job, _, _ in rows)
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
     for title in ("ID", "Name", "State"):
@@ -72,24 +78,22 @@ async def show_list(
         say("Go on with all stopped jobs: 'gossamer job resume --all'.")
     if found.hides:
         say(_HIDDEN)
-    return 0
 
 
-async def show_sites(home: Home, text: str, state: str, limit: int, *, as_json: bool) -> int:
+async def show_sites(home: Home, text: str, state: str, limit: int, *, as_json: bool) -> None:
     wanted = _site_state(state) if state else None
     answer = await home.ask(jobs.domains, text, wanted, limit)
     found = answer.sites
     if as_json:
         say_json(report.sites_json(found))
-        return 0
+        return
     if not found:
         say(f"No domain is {state}." if state else "No domains.")
-        return 0
+        return
     tables.show(domains_table(found, tables.width()))
     total = report.domains_in(answer.progress, wanted)
     more = " More of them: --limit." if len(found) < total else ""
     say(f"{len(found):,} of {total:,} {f'{state} ' if state else ''}domains.{more}")
-    return 0
 
 
 def job_state(text: str) -> JobState:
@@ -104,14 +108,14 @@ def job_state(text: str) -> JobState:
 def _site_state(text: str) -> SiteState:
     known = [str(state) for state in SiteState]
     if text not in known:
-        raise UserError("sites.state", f"{text!r} is no state of a domain.", hint=f"Use one of {', '.join(known)}.")
+        raise UserError("sites.state", f"{text!r} is not a state of a domain.", hint=f"Use one of {', '.join(known)}.")
     return SiteState(text)
 
 
-_FAILED_TOLD = 10  # failed domains listed
+_FAILED_SHOWN = 10  # failed domains listed
 
 
-async def show_status(home: Home, text: str, *, as_json: bool) -> int:
+async def show_status(home: Home, text: str, *, as_json: bool) -> None:
     found = await home.ask(status, text)
     job, progress, spent = found.ended.job, found.ended.progress, found.ended.costs
     if as_json:
@@ -125,7 +129,7 @@ async def show_status(home: Home, text: str, *, as_json: bool) -> int:
             "alerts": [{"kind": str(alert.kind), "sentence": alert.sentence} for alert in found.alerts],
             "failed_domains": report.failures_json(found.failed),
         })  # fmt: skip
-        return 0
+        return
     besides = [
         *costs.status_lines(spent),
         *estimates.estimate_lines(found.ended),
@@ -137,9 +141,8 @@ async def show_status(home: Home, text: str, *, as_json: bool) -> int:
     ]
     for line in report.status_lines(job, progress, found.runner, found.now, besides):
         say(line)
-    for line in report.failure_lines(found.failed[:_FAILED_TOLD], progress.sites_failed, short(job.id)):
+    for line in report.failure_lines(found.failed[:_FAILED_SHOWN], progress.sites_failed, short(job.id)):
         say(line)
-    return 0
 
 
 def _wanted(job: Job) -> Iterator[str]:
@@ -206,7 +209,7 @@ def _alerts(job: Job, fired: Sequence[Alert]) -> Iterator[str]:
 _AT_A_TIME = 1_000
 
 
-async def show_pages(home: Home, text: str, state: str, site: str, limit: int, *, as_json: bool) -> int:
+async def show_pages(home: Home, text: str, state: str, site: str, limit: int, *, as_json: bool) -> None:
     wanted = _page_state(state) if state else None
     found: list[PageHistory] = []
     while True:
@@ -218,22 +221,21 @@ async def show_pages(home: Home, text: str, state: str, site: str, limit: int, *
             break
     if as_json:
         say_json([_page_json(page) for page in found])
-        return 0
+        return
     if not found:
         say(f"No page{f' of {some.host}' if some.host else ''} is {state}." if state else "No pages yet.")
-        return 0
+        return
     tables.show(pages_table(found, tables.width()))
     more = " There may be more: --limit." if len(found) == limit else ""
     say(f"{formatting.plural(len(found), f'{state} page' if state else 'page')}.{more}")
     if any(page.state is PageState.FAILED for page in found):
         say(f"One of them in detail: 'gossamer explain URL --job {short(some.job.id)}'.")
-    return 0
 
 
 def _page_state(text: str) -> PageState:
     known = [str(state) for state in PageState if state is not PageState.CLIMBING]
     if text not in known:
-        raise UserError("pages.state", f"{text!r} is no state of a page.", hint=f"Use one of {', '.join(known)}.")
+        raise UserError("pages.state", f"{text!r} is not a state of a page.", hint=f"Use one of {', '.join(known)}.")
     return PageState(text)
 
 
@@ -283,3 +285,90 @@ def pages_table(found: Sequence[PageHistory], room: int) -> Table:
         for page in found
     ]
     return table(titles, cells, fit(titles, cells, [100, 7, 5, 80], [20, 7, 5, 10], room), right=("Tries",))
+
+
+# Seconds that a background runner may take to start, or another one to take over.
+_PATIENCE = 3.0
+
+# Fields that change although nothing has happened.
+_PASSING = ("domains_per_hour", "pages_per_minute", "eta_seconds", "eta_is_least", "last_activity")
+_AT_REST = OVER | {JobState.PAUSED, JobState.PENDING}
+
+
+async def watch_job(home: Home, text: str, *, as_json: bool) -> int:
+    """Show a job until it is over or paused or the user leaves, and print which."""
+    job = await home.ask(jobs.find, text)
+    return await Watcher(home, job.id, as_json=as_json).watch()
+
+
+class Watcher:
+    """Shows a job by reading its rows, and changes nothing."""
+
+    def __init__(self, home: Home, job_id: UUID, *, as_json: bool) -> None:
+        self._home = home
+        self._job_id = job_id
+        self._as_json = as_json
+        self._screen = choose_screen(quiet=as_json)
+        self._leave = asyncio.Event()
+        self._printed: dict[str, Any] = {}
+
+    async def watch(self) -> int:
+        loop = asyncio.get_running_loop()
+        ways_out = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for name in ways_out:
+            loop.add_signal_handler(name, self._leave.set)
+        try:
+            with self._screen:
+                now = await self._wait_for_end()
+        finally:
+            for name in ways_out:
+                loop.remove_signal_handler(name)
+        await self._print_ending(now)
+        return report.exit_code(now.job)
+
+    async def _wait_for_end(self) -> Standing:
+        alone_since: float | None = None
+        while True:
+            now = await self._home.ask(jobs.standing, str(self._job_id))
+            moment = time.monotonic()
+            alone_since = None if now.runner is not None else alone_since or moment
+            abandoned = alone_since is not None and moment - alone_since >= _PATIENCE
+            if now.job.state in _AT_REST or abandoned or self._leave.is_set():
+                return now
+            self._show(now)
+            try:
+                async with asyncio.timeout(self._home.pace):
+                    await self._leave.wait()
+            except TimeoutError:
+                continue
+
+    def _show(self, now: Standing) -> None:
+        if self._as_json:
+            # A runner may still be starting, so none is reported as missing yet.
+            self._print_change(now.job, now.progress, now.runner or 0)
+            return
+        note = now.job.reason
+        if now.job.state is JobState.PAUSING:
+            note = f"Pausing... {formatting.work_in_progress(now.busy, now.paid)}"
+        self._screen.show(now.job, now.progress, note or "Watching. Ctrl-C closes this view; the job keeps running.")
+
+    def _print_change(self, job: Job, progress: Progress, runner: int | None) -> None:
+        """Print one line of JSON if anything has changed."""
+        job_json = report.as_json(job, progress, runner)
+        lasting = {name: value for name, value in job_json.items() if name not in _PASSING}
+        if lasting != self._printed:
+            self._printed = lasting
+            typer.echo(formatting.json_text(job_json))
+
+    async def _print_ending(self, now: Standing) -> None:
+        if self._as_json:
+            self._print_change(now.job, now.progress, now.runner)
+            return
+        if now.job.state in _AT_REST - {JobState.PENDING}:
+            found = await self._home.ask(ended, str(self._job_id))
+            said, read_with = costs.ending_lines(found.costs), costs.method_lines(found.costs.bill, tables.width())
+            lines = report.ending_lines(now.job, now.progress, found.reasons, costs=said, methods=read_with)
+        else:
+            lines = report.unfinished_lines(now.job, now.progress, now.runner)
+        for line in lines:
+            say(line)

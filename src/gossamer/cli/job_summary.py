@@ -41,7 +41,7 @@ async def show_summary(
     with_costs: bool = True,
     title: str = "",
     client: str = "",
-) -> int:
+) -> None:
     excluded = sorted(read_exclusions(exclude)) if exclude else []
     found = await home.ask(summary, text, since, excluded, costs=with_costs, client=client)
     overview, asked, bill = found.overview, found.manners, found.overview.bill
@@ -50,18 +50,17 @@ async def show_summary(
         size = await _write_page(html, found, title)
         if not as_json:
             say(f"Wrote the report to {html} ({size:,} bytes)" + (": the results so far." * overview.is_partial))
-            return 0
+            return
     if as_json:
-        told = {"cost": costs.as_json(spent), "pages_by_method": costs.pages_by_method(spent.bill)} if spent else {}
-        say_json({**_as_json(overview, found.answer, asked, html), **told})
-        return 0
+        money = {"cost": costs.as_json(spent), "pages_by_method": costs.pages_by_method(spent.bill)} if spent else {}
+        say_json({**_as_json(overview, found.answer, asked, html), **money})
+        return
     state = formatting.shown_state(overview.job, found.runner)
     room = min(tables.width(), _WIDEST)
     ways = (("Ways to fetch", costs.method_lines(bill, room - 2) if bill else ()),)
     paid = (("Costs", costs.ending_lines(spent) if spent else ()),)
-    for line in screen(overview, found.screen, state, _told(asked), room, (*ways, *paid)):
+    for line in screen(overview, found.screen, state, _politeness(asked), room, (*ways, *paid)):
         tables.show(line)
-    return 0
 
 
 async def _write_page(path: Path, found: Summary, title: str) -> int:
@@ -79,7 +78,7 @@ async def _write_page(path: Path, found: Summary, title: str) -> int:
         raise
 
 
-def _told(asked: Sequence[DomainManners]) -> list[str]:
+def _politeness(asked: Sequence[DomainManners]) -> list[str]:
     return job_audit.politeness_summary(asked, len(asked))[:1] if asked else ["Nothing was asked of any domain."]
 
 
@@ -87,7 +86,7 @@ def screen(
     overview: Overview,
     found: ScreenSummary,
     state: str,
-    told: Sequence[str],
+    politeness: Sequence[str],
     room: int,
     more: Sequence[tuple[str, Sequence[str]]] = (),
 ) -> list[Text]:
@@ -117,7 +116,7 @@ def screen(
     lines += _best(found.best, room) if found.best else []
     lines += _section("Why domains failed", reasons, room, "red")
     lines += _section("Domains by pages read", overview.sizes, room, "cyan")
-    for title, said in (*more, ("Politeness", told)):
+    for title, said in (*more, ("Politeness", politeness)):
         if said:
             lines += [Text(), Text(title, style="bold"), *(Text(_wrapped("", one, 2, room)) for one in said)]
     return lines
@@ -155,17 +154,13 @@ def _best(best: ScreenTable, room: int) -> list[Text]:
     lines = [Text()]
     for at, line in enumerate([best.titles, *best.rows]):
         made = [
-            text.rjust(width) if 0 < column < len(widths) - 1 else _cut(text, width)
+            text.rjust(width) if 0 < column < len(widths) - 1 else tables.cut(text, width)
             for column, (text, width) in enumerate(zip(line, widths, strict=True))
         ]
         indent, style = ("", "bold") if at == 0 else ("  ", "")
         made[0] = made[0] + "  " if at == 0 else made[0]
         lines.append(Text(indent + (" " * tables.GAP).join(made), style=style, no_wrap=True, overflow="crop"))
     return lines
-
-
-def _cut(text: str, width: int) -> str:
-    return set_cell_size(text, width - 1) + "…" if cell_len(text) > width else set_cell_size(text, width)
 
 
 def _as_json(

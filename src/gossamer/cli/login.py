@@ -10,9 +10,9 @@ import typer
 
 from gossamer import __version__
 from gossamer.cli import prompts, servers
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import lazy_module
 from gossamer.cli.runtime import say
-from gossamer.cli.servers import Login
+from gossamer.cli.servers import ServerLogin
 from gossamer.client import AsyncClient, BadKey, ClientError, ProblemError, ServerError
 from gossamer.client.answers import AccountStatus
 from gossamer.client.transport import is_safe
@@ -29,14 +29,15 @@ def log_in(text: str, key_file: Path | None) -> None:
     settings, _ = read_settings()
     url = servers.server_url(text)
     if not is_safe(url):
-        typer.echo(f"Warning: {url} is not encrypted, so that others on the way can read the key.", err=True)
-    login = Login(url, _key(url, key_file, settings), is_from_settings=bool(key_file is None and settings.api_key))
+        typer.echo(f"Warning: {url} is not encrypted: others on the network can read the key.", err=True)
+    is_from_settings = key_file is None and settings.api_key is not None
+    login = ServerLogin(url, _key(url, key_file, settings), is_from_settings)
     account, version = asyncio.run(_try(login, settings))
     servers.save_login(login)
     name = f" ({account.name})" if account.name != account.id else ""
     say(f"Logged in to {url}, account {account.id}{name}.")
     if version != __version__:
-        say(f"The server has gossamer {version}, this is {__version__}: use the same where they do not understand.")
+        say(f"The server has gossamer {version}, this is {__version__}: install the same version if commands fail.")
     say("Commands are about it from now on. About this machine: 'gossamer --local ...', or 'gossamer logout'.")
 
 
@@ -44,12 +45,12 @@ def log_out() -> None:
     try:
         kept = servers.stored_login()
     except UserError:
-        kept = Login("a server", "")  # a file that cannot be read can still be removed
+        kept = ServerLogin("a server", "")  # a file that cannot be read can still be removed
     servers.delete_login()
     said = f"Logged out of {kept.url}." if kept else "You were not logged in."
     say(f"{said} Commands are about this machine.")
     if os.environ.get("GOSSAMER_REMOTE", servers.LOCAL) != servers.LOCAL:
-        say("Only GOSSAMER_REMOTE still says otherwise: unset it.")
+        say("GOSSAMER_REMOTE still names a server: unset it to use this machine.")
 
 
 def _key(url: str, key_file: Path | None, settings: Settings) -> str:
@@ -73,7 +74,7 @@ def _key(url: str, key_file: Path | None, settings: Settings) -> str:
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise UserError(
             "remote.no_key",
-            "That is no key.",
+            "That does not look like an API key.",
             hint="Keys are made with 'gossamer system keys create NAME' on the server.",
         )
     return key
@@ -87,7 +88,7 @@ def _standing() -> str:
     return f"you are still logged in to {kept.url}" if kept else "you are not logged in"
 
 
-async def _try(login: Login, settings: Settings) -> tuple[AccountStatus, str]:
+async def _try(login: ServerLogin, settings: Settings) -> tuple[AccountStatus, str]:
     async with open_client(login, settings) as client:
         try:
             account = await client.account()
@@ -100,7 +101,7 @@ class RefusedByServer(UserError):
     """A refusal by the server, under its own error code."""
 
 
-def open_client(login: Login, settings: Settings) -> AsyncClient:
+def open_client(login: ServerLogin, settings: Settings) -> AsyncClient:
     return AsyncClient(login.url, login.key, ca_file=settings.ca_file)
 
 
@@ -117,7 +118,7 @@ def _of_an_option(error: ProblemError) -> RefusedByServer | None:
     return RefusedByServer(error.code, f"{option}: {first['detail']}.", hint="See what it takes with --help.")
 
 
-def command_error(error: ClientError, login: Login) -> GossamerError:
+def command_error(error: ClientError, login: ServerLogin) -> GossamerError:
     """Convert an error of the client to one that commands print."""
     if isinstance(error, BadKey):
         hint = f"Log in again with 'gossamer login {login.url}'."

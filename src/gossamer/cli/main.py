@@ -10,8 +10,7 @@ import typer
 from typer.completion import completion_init  # type: ignore[attr-defined] # not in its list of names
 
 from gossamer import __version__
-from gossamer.cli.command_group import NAMES, CommandGroup, as_called
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import NAMES, CommandGroup, as_called, lazy_module
 from gossamer.errors import GossamerError, UserError
 from gossamer.plugins import load_plugins
 
@@ -51,7 +50,7 @@ def _show_version(wanted: bool) -> None:
 def gossamer(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
-    local: bool = typer.Option(False, "--local", help="About this machine, also if you are logged in to a server."),
+    local: bool = typer.Option(False, "--local", help="Run against this machine even when logged in to a server."),
 ) -> None:
     """Visits web sites politely and cheaply and turns them into tables people can use."""
     if local:
@@ -101,8 +100,8 @@ def complain(error: GossamerError) -> None:
         code = error.code if isinstance(error, UserError) else "failed"
         hint = error.hint if isinstance(error, UserError) else ""
         message = error.message if isinstance(error, UserError) else str(error)
-        told = {"code": code, "message": as_called(message), "hint": as_called(hint)}
-        typer.echo(formatting.json_text({"error": told}), err=True)
+        error_json = {"code": code, "message": as_called(message), "hint": as_called(hint)}
+        typer.echo(formatting.json_text({"error": error_json}), err=True)
     else:
         typer.echo(f"Error: {as_called(' '.join(str(error).split()))}", err=True)
 
@@ -112,9 +111,12 @@ _MISSING: Mapping[tuple[str, str], tuple[str, str]] = {
     ("run", "name"): ("The job needs a name, so that you find it again.", 'Add one, such as --name "Acme Q1".'),
     ("rename", "name"): (
         "The new name is missing.",
-        "Write it behind the job: 'gossamer job rename last \"Acme Q2\"'.",
+        "Add it after the job: 'gossamer job rename last \"Acme Q2\"'.",
     ),
-    ("login", "url"): ("Which server is meant?", "Give its address: 'gossamer login https://crawl.example.com'."),
+    ("login", "url"): (
+        "Which server is meant?",
+        "Give its address: 'gossamer login https://crawl.example.com'.",
+    ),
     ("explain", "url"): ("Which address is meant?", "Give it: 'gossamer explain https://example.com/about'."),
 }
 _EXPECTED = {

@@ -1,8 +1,10 @@
 """Texts about jobs: sentences for people, and the same facts as JSON."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+
+import typer
 
 from gossamer.cli import formatting
 from gossamer.intake.control import Retried
@@ -11,6 +13,8 @@ from gossamer.model.ids import short
 from gossamer.model.job import Checkpoint, Job, Progress
 from gossamer.model.states import OVER, JobState, SiteState
 from gossamer.model.trouble import Reason, in_general
+from gossamer.questions.view import date
+from gossamer.retention.service import PlannedStep
 from gossamer.store.sites import SiteSummary
 
 
@@ -250,14 +254,14 @@ def retry_lines(done: Retried, progress: Progress, identifier: str, unfinished: 
     rest = f"Why:\n  gossamer job sites {identifier} --state failed"
     if not done.sites and not done.pages:
         if not final and not progress.pages_failed:
-            return ["Nothing of this job failed, so there is nothing to try again."]
-        return [f"Nothing to try again: what failed would come to the same. {rest}"]
+            return ["Nothing of this job failed, so there is nothing to retry."]
+        return [f"Nothing to retry: what failed would fail again. {rest}"]
     tried = f"{formatting.plural(done.sites, 'domain')}, {formatting.plural(done.pages, 'page')}"
-    lines = [f"Trying again what failed: {tried}."]
+    lines = [f"Retrying what failed: {tried}."]
     if unfinished:
         lines.append(f"The job also goes on with what was still open: {formatting.plural(unfinished, 'domain')}.")
     if final:
-        lines.append(f"Left alone, since it would come to the same: {formatting.plural(final, 'domain')}. {rest}")
+        lines.append(f"Skipped, since it would fail again: {formatting.plural(final, 'domain')}. {rest}")
     return lines
 
 
@@ -276,3 +280,26 @@ def exit_code(job: Job) -> int:
     if job.state in (JobState.COMPLETED, JobState.ARCHIVED):
         return 0
     return 1 if job.state in OVER else 3
+
+
+_SOON = timedelta(days=14)
+
+
+def print_kept_until(end: PlannedStep | None, now: datetime | None = None) -> None:
+    """Print how long results are kept, for a user who has their file; with `now`, only in the last two weeks."""
+    if end and (now is None or end.deletes_at - now <= _SOON):
+        said = f"The job keeps its results until {date(end.hides_at)}; they are deleted on {date(end.deletes_at)}."
+        typer.echo(said, err=True)
+
+
+def print_deletion_date(end: PlannedStep | None, *, as_json: bool = False) -> None:
+    """Print when the job will be deleted, on standard error because results may be on standard output."""
+    if end and not as_json:
+        typer.echo(f"This job will be auto-deleted on {date(end.deletes_at)}. Download your results now.", err=True)
+
+
+def deletion_json(end: PlannedStep | None) -> dict[str, str | None]:
+    return {
+        "hidden_on": date(end.hides_at) if end else None,
+        "deleted_on": date(end.deletes_at) if end else None,
+    }

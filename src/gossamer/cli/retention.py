@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.cli import formatting, prompts, retention_notice, tables
+from gossamer.cli import formatting, prompts, tables
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.cli.traces import Trace
@@ -15,6 +15,7 @@ from gossamer.model.ids import short
 from gossamer.model.states import JobState
 from gossamer.questions.jobs import deleted_at, standing
 from gossamer.questions.system import ahead, tidy
+from gossamer.questions.view import date
 from gossamer.recipes.base import plural_form
 from gossamer.recipes.registry import RECIPES, nouns_of
 from gossamer.retention.service import NextStep, PlannedStep, refuse_at_work
@@ -28,7 +29,7 @@ _STEPS = {
 }
 
 
-async def delete_results(home: Home, text: str, *, yes: bool, as_json: bool) -> int:
+async def delete_results(home: Home, text: str, *, yes: bool, as_json: bool) -> None:
     now = await home.ask(standing, text)
     job, progress = now.job, now.progress
     refuse_at_work(job, "it cannot be deleted")
@@ -36,24 +37,23 @@ async def delete_results(home: Home, text: str, *, yes: bool, as_json: bool) -> 
     found = f"{formatting.record_count(job, progress)} and {formatting.plural(progress.pages_done, 'page')}"
     question = f"Delete all of {job.name} ({identifier}): {found}?"
     if job.state is not JobState.ARCHIVED and not _confirmed(question, yes=yes):
-        return 0
+        return
     rows, left = await home.delete(job)
     if as_json:
         said = {"id": str(job.id), "short_id": identifier, "state": str(JobState.ARCHIVED)}
         say_json({**said, "rows": rows, "files_left": left})
     elif job.state is JobState.ARCHIVED and not rows:
         at = await home.ask(deleted_at, str(job.id))
-        say(f"Nothing to do: job {identifier} was deleted already{f', on {retention_notice.date(at)}' if at else ''}.")
+        say(f"Nothing to do: job {identifier} was deleted already{f', on {date(at)}' if at else ''}.")
     else:
         still = f"'gossamer job list --include-archived' still shows that job {identifier} was run."
         say(f"Deleted {formatting.plural(rows, 'row')}. {still}")
     _say_left(left, quiet=as_json)
-    return 0
 
 
 async def forget_mentions(
     home: Home, url: str | None, domain: str | None, text: str | None, *, yes: bool, dry_run: bool, as_json: bool
-) -> int:
+) -> None:
     traces = await home.traces(url, domain, text)
     for one in traces.found:
         say(_sentence(one), quiet=as_json)
@@ -61,7 +61,7 @@ async def forget_mentions(
     if not dry_run:
         await traces.refuse_at_work()
         if traces.found and not _confirmed("Remove all of this for good?", yes=yes):
-            return 0
+            return
         removed, left = await traces.remove()
     if as_json:
         forgotten = removed and not dry_run
@@ -71,7 +71,6 @@ async def forget_mentions(
     else:
         say("Nothing was changed: this was a dry run." if dry_run else "Forgotten.")
     _say_left(left, quiet=as_json)
-    return 0
 
 
 def _say_left(files: int, *, quiet: bool) -> None:
@@ -83,16 +82,16 @@ def _say_left(files: int, *, quiet: bool) -> None:
         )
 
 
-async def show_retention(home: Home, *, due_only: bool, as_json: bool) -> int:
+async def show_retention(home: Home, *, due_only: bool, as_json: bool) -> None:
     """List all jobs with results and their dates; with `due_only`, those on which something would be done now."""
     found = await home.ask(ahead)
     shown = [one for one in found if one.step is not NextStep.KEEP] if due_only else found
     if as_json:
         say_json([_outlook_json(one) for one in shown])
-        return 0
+        return
     if not shown:
         say("Nothing is due." if due_only else "No job has results to keep.")
-        return 0
+        return
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
     # Of the recipe that comes first, whichever these jobs are of: the column stays where scripts look for it.
     found_title = plural_form(next(iter(RECIPES.values())).nouns.found).capitalize()
@@ -100,27 +99,25 @@ async def show_retention(home: Home, *, due_only: bool, as_json: bool) -> int:
         table.add_column(title, justify="right" if title == found_title else "left", no_wrap=title != "Name")
     for one in shown:
         job, hidden_at = one.job, one.job.hidden_at or one.hides_at
-        dates = (retention_notice.date(hidden_at), retention_notice.date(one.deletes_at))
+        dates = (date(hidden_at), date(one.deletes_at))
         table.add_row(short(job.id), Text(job.name), str(job.state), f"{job.records:,}", *dates, _STEPS[one.step])
     tables.show(table)
     if any(one.step is not NextStep.KEEP for one in shown):
         say("What is due is done while jobs are worked, or now with 'gossamer system retention --run'.")
-    return 0
 
 
-async def run_retention(home: Home, *, as_json: bool) -> int:
+async def run_retention(home: Home, *, as_json: bool) -> None:
     tidied = await home.ask(tidy)
     done, left = tidied.report, tidied.left
     if as_json:
         ids = {name: [str(one) for one in getattr(done, name)] for name in ("hidden", "shown", "deleted")}
         say_json({**ids, "rows": done.rows, "files_left": left})
-        return 0
+        return
     hidden, deleted = (formatting.plural(len(some), "job") for some in (done.hidden, done.deleted))
     say(f"Hidden: {hidden}. Deleted: {deleted}, {formatting.plural(done.rows, 'row')}.")
     if done.shown:
         say(f"Shown again: {formatting.plural(len(done.shown), 'job')}.")
     _say_left(left, quiet=False)
-    return 0
 
 
 def _confirmed(question: str, *, yes: bool) -> bool:
@@ -129,7 +126,7 @@ def _confirmed(question: str, *, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise UserError(
-            "confirm.needed", "This cannot be undone, and nobody is here to ask.", hint="Repeat with --yes."
+            "confirm.needed", "This cannot be undone, and there is no terminal to ask at.", hint="Repeat with --yes."
         )
     meant = prompts.confirm(question, err=True)
     if not meant:

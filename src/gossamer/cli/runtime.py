@@ -1,17 +1,16 @@
-"""Shared parts of all commands: settings, the home they work with, output and exit codes."""
+"""Shared parts of all commands: settings, the data folder they work with, output and exit codes."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
 from gossamer.cli import formatting
-from gossamer.cli.command_group import as_called
+from gossamer.cli.group import as_called, lazy_module
 from gossamer.cli.home import Home
-from gossamer.cli.lazy import lazy_module
-from gossamer.cli.servers import Login, chosen_login
-from gossamer.settings import Settings, not_a_setting, read_settings
+from gossamer.cli.servers import ServerLogin, chosen_login
+from gossamer.settings import Settings, idle_variables, not_a_setting, read_settings
 
 if TYPE_CHECKING:
     from gossamer import app as application
@@ -23,56 +22,58 @@ else:
     here = lazy_module("gossamer.cli.here")
     there = lazy_module("gossamer.cli.there")
 
+Work: TypeAlias = Callable[[Home], Coroutine[Any, Any, int | None]]
+"""What a command does with the data folder; its result is the exit code, None for 0."""
 
-def run(work: Callable[[Home], Coroutine[Any, Any, int | None]], *, may_be_older: bool = False) -> None:
-    """Open the home on this machine or behind a server, run `work` with it, exit with its code.
+
+def run(work: Work, *, may_be_older: bool = False) -> None:
+    """Open the data folder on this machine or behind a server, run `work` with it, exit with its code.
 
     `may_be_older` allows a local database that has not been upgraded yet.
     """
-    settings = _settings()
-    login = chosen_login(settings)
-    _leave(asyncio.run(_there(settings, login, work)) if login else _here(settings, work, may_be_older=may_be_older))
+    settings = read_with_warnings()
+    if login := chosen_login(settings):
+        _leave(asyncio.run(_there(settings, login, work)))
+    else:
+        _run_locally(settings, lambda app: work(here.LocalHome(app)), may_be_older=may_be_older)
 
 
 def run_here(work: Callable[["App"], Coroutine[Any, Any, int | None]]) -> None:
     """Run work that is about this machine only."""
-    settings = _settings()
-
-    async def whole(app: "App") -> int:
-        return await work(app) or 0
-
-    _leave(_open(settings, whole))
+    _run_locally(read_with_warnings(), work)
 
 
-def _here(settings: Settings, work: Callable[[Home], Coroutine[Any, Any, int | None]], *, may_be_older: bool) -> int:
-    async def whole(app: "App") -> int:
-        return await work(here.LocalHome(app)) or 0
-
-    return _open(settings, whole, may_be_older=may_be_older)
-
-
-def _open(settings: Settings, work: Callable[["App"], Coroutine[Any, Any, int]], *, may_be_older: bool = False) -> int:
-    async def whole() -> int:
+def _run_locally(
+    settings: Settings, work: Callable[["App"], Coroutine[Any, Any, int | None]], *, may_be_older: bool = False
+) -> None:
+    async def whole() -> int | None:
         async with application.open_app(settings, may_be_older=may_be_older) as app:
             return await work(app)
 
     application.start_log(settings)
-    return asyncio.run(whole())
+    _leave(asyncio.run(whole()))
 
 
-async def _there(settings: Settings, login: Login, work: Callable[[Home], Coroutine[Any, Any, int | None]]) -> int:
+async def _there(settings: Settings, login: ServerLogin, work: Work) -> int | None:
     async with there.open_home(login, settings) as home:
-        return await work(home) or 0
+        return await work(home)
 
 
-def _settings() -> Settings:
+def read_with_warnings() -> Settings:
+    """Read the settings, with a warning for each name that is not one of them."""
     settings, unknown = read_settings()
     for name in unknown:
         typer.echo(f"Warning: {not_a_setting(name)}", err=True)
     return settings
 
 
-def _leave(code: int) -> None:
+def note_idle_variables(settings: Settings) -> None:
+    """Print which variables of the environment have no effect here, although other deployments use them."""
+    for sentence in idle_variables(settings):
+        typer.echo(f"Note: {as_called(sentence)}", err=True)
+
+
+def _leave(code: int | None) -> None:
     if code:
         raise typer.Exit(code)
 

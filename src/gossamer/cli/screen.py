@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.cli import formatting
-from gossamer.cli.command_group import as_called
+from gossamer.cli.group import as_called
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import JobState

@@ -23,7 +23,7 @@ _HINT = "Log in with 'gossamer login URL', or set GOSSAMER_API_KEY."
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
+class ServerLogin:
     """A server's address and an API key for it."""
 
     url: str
@@ -34,19 +34,19 @@ class Login:
         return f"Login({self.url!r})"
 
 
-def chosen_login(settings: Settings) -> Login | None:
+def chosen_login(settings: Settings) -> ServerLogin | None:
     """The server commands go to; None for this machine."""
     if settings.remote == LOCAL:
         return None
     kept = stored_login()
     given = settings.api_key.get_secret_value() if settings.api_key else ""
     if settings.remote is None:
-        return Login(kept.url, given or kept.key, bool(given)) if kept else None
+        return ServerLogin(kept.url, given or kept.key, bool(given)) if kept else None
     url = server_url(settings.remote)
     key = given or (kept.key if kept and kept.url == url else "")
     if not key:
         raise UserError("remote.no_key", f"There is no key for {url} (GOSSAMER_REMOTE).", hint=_HINT)
-    return Login(url, key, bool(given))
+    return ServerLogin(url, key, bool(given))
 
 
 def refuse_logged_in(command: str) -> None:
@@ -85,7 +85,7 @@ def login_file() -> Path:
     return platformdirs.user_config_path("gossamer") / "login.json"
 
 
-def stored_login() -> Login | None:
+def stored_login() -> ServerLogin | None:
     """The kept login, if there is one. Refuses a file that others can read."""
     path = login_file()
     try:
@@ -94,7 +94,7 @@ def stored_login() -> Login | None:
                 "remote.readable", f"Others can read the key in {path}.", hint=f"Make it yours: chmod 600 {path}."
             )
         said = orjson.loads(path.read_bytes())
-        return Login(str(said["url"]), str(said["key"]))
+        return ServerLogin(str(said["url"]), str(said["key"]))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -102,7 +102,7 @@ def stored_login() -> Login | None:
         raise UserError("remote.unreadable", f"{path} cannot be read.", hint=hint) from error
 
 
-def save_login(login: Login) -> None:
+def save_login(login: ServerLogin) -> None:
     """Write the login to a file that only the user can read, whole or not at all."""
     path = login_file()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -119,7 +119,7 @@ def delete_login() -> None:
         login_file().unlink()
 
 
-def print_server(login: Login) -> None:
+def print_server(login: ServerLogin) -> None:
     """Print the server's address on standard error, so that standard output is the same as for this machine."""
     if "--json" not in sys.argv:
         typer.echo(f"Server: {login.url}", err=True)

@@ -10,8 +10,7 @@ from uuid import UUID
 from gossamer.billing.bill import sum_of
 from gossamer.cli import costs, formatting, tables
 from gossamer.cli.costs import spent_json
-from gossamer.cli.export import ExportOptions
-from gossamer.cli.export_to_file import write_directly
+from gossamer.cli.export import ExportOptions, write_directly
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.model.ids import short
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
     from gossamer.fetch.providers import ProviderAccount
 
 
-async def show_spending(home: Home, limit: int, *, as_json: bool, ask: bool = True) -> int:
+async def show_spending(home: Home, limit: int, *, as_json: bool, ask: bool = True) -> None:
     """Print what was spent. With `ask`, query the providers for their remaining credits."""
     found = await home.ask(spending, ask=ask)
     if as_json:
         say_json({**_as_json(found), "accounts": balances_json(found.books)})
-        return 0
+        return
     for line in (*_lines(found), *balance_lines(found.books)):
         say(line)
     if found.providers_month:
@@ -41,7 +40,6 @@ async def show_spending(home: Home, limit: int, *, as_json: bool, ask: bool = Tr
     if found.by_job:
         say("")
         tables.show(_jobs(found.by_job[:limit]))
-    return 0
 
 
 def _lines(found: Spending) -> Iterator[str]:
@@ -70,9 +68,9 @@ def _spent(budget: Budget) -> str:
 
 
 def _budget_text(budget: Budget, cap: Cap) -> str:
-    told = _spent(budget)
+    text = _spent(budget)
     limits = [shown(part, most) for part in ("credits", "micros") if (most := getattr(cap, part)) is not None]
-    return f"{told}, of at most {' and '.join(limits)}" if limits else f"{told}, no limit set"
+    return f"{text}, of at most {' and '.join(limits)}" if limits else f"{text}, no limit set"
 
 
 def _providers(found: Spending) -> Any:
@@ -152,16 +150,17 @@ def _budget_json(budget: Budget, cap: Cap, providers: Mapping[str, Expense]) -> 
 
 async def show_cost_report(
     home: Home, text: str, limit: int, form: str | None, output: Path | None, *, as_json: bool
-) -> int:
+) -> None:
     """Print the most expensive domains on a terminal; write all domains as CSV to a file or a pipe."""
     piped = not as_json and not sys.stdout.isatty()
     if form is not None or output or piped:
-        return await write_directly(home, text, ExportOptions("costs", form), output or Path("-"), as_json=as_json)
+        await write_directly(home, text, ExportOptions("costs", form), output or Path("-"), as_json=as_json)
+        return
     found = await home.ask(spent, text, limit)
     if as_json:
         names = [column.name for column in COSTS.columns]
         say_json([dict(zip(names, line, strict=True)) for line in found.rows])
-        return 0
+        return
     cells = [
         [str(line[0]), *(f"{number:,}" for number in line[1:-1]), dollars(round(float(line[-1] or 0) * MICROS))]
         for line in found.rows
@@ -169,12 +168,11 @@ async def show_cost_report(
     titles = ["Domain", "Pages", "Direct", "Provider", "JS rendering", "Credits", "Cost"]
     tables.show(tables.plain(titles, cells, right=titles[1:]))
     more = " More of them: --limit." if found.total > limit else ""
-    say(f"{len(cells):,} of {formatting.plural(found.total, 'domain')}, the dearest first.{more}")
-    say(f"In all: {sum_of(found.costs.budget.spent)}.")
+    say(f"{len(cells):,} of {formatting.plural(found.total, 'domain')}, sorted by cost.{more}")
+    say(f"Total: {sum_of(found.costs.budget.spent)}.")
     for line in (*costs.method_lines(found.costs.bill, tables.width()), *costs.detail_lines(found.costs.bill)):
         say(line)
     say(f"As a file:\n  gossamer job cost-report {short(found.job.id)} --output cost_report.csv")
-    return 0
 
 
 _SAID = {
@@ -187,9 +185,9 @@ Balances = Mapping[str, "ProviderAccount | str"]
 """The account by provider, or why it could not be read."""
 
 
-def balance_lines(told: Balances) -> list[str]:
+def balance_lines(balances: Balances) -> list[str]:
     """`Left at ScrapingBee: 982 of 1,000 credits, until 2026-12-01.`"""
-    return [_balance_line(name, one) for name, one in told.items()]
+    return [_balance_line(name, one) for name, one in balances.items()]
 
 
 def _balance_line(provider: str, one: "ProviderAccount | str") -> str:
@@ -210,7 +208,7 @@ def _day(text: str) -> str:
         return ""
 
 
-def balances_json(told: Balances) -> dict[str, Any]:
+def balances_json(balances: Balances) -> dict[str, Any]:
     return {
         name: {"error": one}
         if isinstance(one, str)
@@ -222,5 +220,5 @@ def balances_json(told: Balances) -> dict[str, Any]:
             "running": one.running,
             "error": None,
         }
-        for name, one in told.items()
+        for name, one in balances.items()
     }

@@ -22,7 +22,7 @@ from gossamer.store.queue import BackgroundLine, QueueLine
 _LABEL = 12  # columns
 
 
-async def show_workers(home: Home, *, as_json: bool) -> int:
+async def show_workers(home: Home, *, as_json: bool) -> None:
     answer = await home.ask(system.workers)
     found, now = answer.workers, answer.now
     if as_json:
@@ -40,11 +40,11 @@ async def show_workers(home: Home, *, as_json: bool) -> int:
             }
             for one in found
         ])  # fmt: skip
-        return 0
+        return
     if not found:
         say(_no_workers_sentence(answer))
         _print_old_revision(answer)
-        return 0
+        return
     titles = ["Worker", "Lanes", "Holds", "Version", "Up for", "Last heard of"]
     cells = [
         [
@@ -60,7 +60,6 @@ async def show_workers(home: Home, *, as_json: bool) -> int:
     tables.show(tables.plain(titles, cells, right=("Holds",)))
     say(_room_line(found))
     _print_old_revision(answer)
-    return 0
 
 
 def _print_old_revision(answer: Workers) -> None:
@@ -95,20 +94,20 @@ def _no_workers_sentence(answer: Workers) -> str:
     elif answer.runner is not None:
         said = "No workers: another process works the jobs of this database by itself."
     else:
-        said = "No workers, and nobody works this home."
+        said = "No workers, and no jobs are running."
     if answer.is_cluster:
         return f"{said} Start a worker with 'gossamer worker'."
     return said if answer.runner is not None else f"{said} 'gossamer job run' and 'gossamer serve' do, while they run."
 
 
-async def show_cluster_settings(home: Home, *, forget: bool, as_json: bool) -> int:
+async def show_cluster_settings(home: Home, *, forget: bool, as_json: bool) -> None:
     if forget:
         count = await home.ask(system.forget_shared_settings)
         if as_json:
             say_json({"forgotten": count})
         else:
             say("Forgotten. The next worker that starts sets them anew." if count else "There were none.")
-        return 0
+        return
     found = await home.ask(system.shared_settings)
     if as_json:
         say_json([
@@ -120,16 +119,15 @@ async def show_cluster_settings(home: Home, *, forget: bool, as_json: bool) -> i
     else:
         cells = [[one.name, one.value, one.host, formatting.local_time(one.at)[:19]] for one in found]
         tables.show(tables.plain(["Setting", "Value", "Set by", "Since"], cells))
-    return 0
 
 
-async def show_queue(home: Home, *, as_json: bool) -> int:
+async def show_queue(home: Home, *, as_json: bool) -> None:
     answer = await home.ask(system.waiting)
     found, at_desks = answer.lanes, answer.desks
     if as_json:
         room = _room_of(answer.workers)
         say_json([*(_line(one, room) for one in found), *(_desk_line(one) for one in at_desks)])
-        return 0
+        return
     if not found:
         say("Nothing waits: no job is at work.")
     else:
@@ -138,7 +136,6 @@ async def show_queue(home: Home, *, as_json: bool) -> int:
         say(_room_line(answer.workers))
     if any(one.ready or one.running for one in at_desks):
         _show_desks(at_desks)
-    return 0
 
 
 def _show_lanes(found: Sequence[QueueLine]) -> None:
@@ -204,31 +201,29 @@ def _line(one: QueueLine, room: Mapping[str, int]) -> dict[str, object]:
     }
 
 
-async def show_backlog(home: Home, lane: str, *, as_json: bool) -> int:
+async def show_backlog(home: Home, lane: str, *, as_json: bool) -> None:
     count = await home.ask(system.backlog, lane)
     if as_json:
         say_json({"lane": lane, "backlog": count})
     else:
         say(str(count))
-    return 0
 
 
-async def show_metrics(home: Home, *, as_json: bool) -> int:
+async def show_metrics(home: Home, *, as_json: bool) -> None:
     figures = metrics(await home.ask(system.figures))
     if as_json:
         say_json(figures)
-        return 0
+        return
     for name, value in figures.items():
         if isinstance(value, dict):
             value = ", ".join(f"{key} {number:,}" for key, number in value.items()) or "none"
         say(f"{name.replace('_', ' '):<32}{'nothing known' if value is None else value}")
-    return 0
 
 
-def metrics(told: Figures) -> dict[str, object]:
-    found = [one for one in told.workers if not one.is_silent]
-    waiting, attention, server = told.lanes, told.attention, told.server
-    done, solved = told.done, told.solved
+def metrics(figures: Figures) -> dict[str, object]:
+    found = [one for one in figures.workers if not one.is_silent]
+    waiting, attention, server = figures.lanes, figures.attention, figures.server
+    done, solved = figures.done, figures.solved
     waits = [one.oldest_wait.total_seconds() for one in waiting if one.oldest_wait is not None]
     return {
         "workers": len(found),
@@ -237,15 +232,15 @@ def metrics(told: Figures) -> dict[str, object]:
             name: sum(getattr(one, name) for one in waiting) for name in ("ready", "later", "issued", "running")
         },
         "oldest_wait_seconds": round(max(waits), 3) if waits else 0,
-        "jobs": told.jobs,
+        "jobs": figures.jobs,
         "sites_per_minute": round(done.per_minute(done.sites), 2),
         "pages_per_minute": round(done.per_minute(done.pages), 2),
         "records_per_minute": round(done.per_minute(done.records), 2),
-        "domains_per_minute_of_jobs": {job: round(speed, 2) for job, speed in told.paces.items()},
+        "domains_per_minute_of_jobs": {job: round(speed, 2) for job, speed in figures.paces.items()},
         "error_rate": round(done.error_rate, 4),
         "database_write_seconds": round(done.write_seconds, 3),
         "provider_requests_per_second": {
-            provider: round(count / WINDOW.total_seconds(), 3) for provider, count in sorted(told.calls.items())
+            provider: round(count / WINDOW.total_seconds(), 3) for provider, count in sorted(figures.calls.items())
         },
         "flaresolverr_success_rate": round(solved.rate, 4) if solved.tries else None,
         "alerts": attention.alerts,
@@ -254,7 +249,7 @@ def metrics(told: Figures) -> dict[str, object]:
     }
 
 
-async def show_alerts(home: Home, limit: int, *, cleared: bool, as_json: bool) -> int:
+async def show_alerts(home: Home, limit: int, *, cleared: bool, as_json: bool) -> None:
     found = await home.ask(system.alerts, limit, cleared=cleared)
     if as_json:
         say_json([_alert_json(alert) for alert in found])
@@ -265,7 +260,6 @@ async def show_alerts(home: Home, limit: int, *, cleared: bool, as_json: bool) -
         say(f"{formatting.local_time(alert.fired_at)[:19]} {alert.kind}{over}: {alert.sentence}")
         if step := next_step(alert):
             say(f"  {step}")
-    return 0
 
 
 _NEXT = {
@@ -295,14 +289,14 @@ def _alert_json(alert: Alert) -> dict[str, object]:
     }
 
 
-async def show_letters(home: Home, limit: int, *, as_json: bool) -> int:
+async def show_dead_letters(home: Home, limit: int, *, as_json: bool) -> None:
     found = await home.ask(system.letters, limit)
     if as_json:
-        say_json([letter_json(letter) for letter in found])
-        return 0
+        say_json([dead_letter_json(letter) for letter in found])
+        return
     if not found:
         say("No dead letters: no visit had to be given up, or all of them were looked after.")
-        return 0
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("ID", "Job", "Domain", "Deaths", "When", "Last error"):
         table.add_column(title, no_wrap=title != "Last error", overflow="fold")
@@ -311,41 +305,37 @@ async def show_letters(home: Home, limit: int, *, as_json: bool) -> int:
         table.add_row(*cells, formatting.local_time(letter.died_at)[:19], Text(letter.last_error))
     tables.show(table)
     say("Look at one with 'gossamer system dead-letters show ID'.")
-    return 0
 
 
-async def show_letter(home: Home, text: str, *, as_json: bool) -> int:
+async def show_dead_letter(home: Home, text: str, *, as_json: bool) -> None:
     letter = await home.ask(system.letter, text)
     if as_json:
-        say_json(letter_json(letter))
-        return 0
+        say_json(dead_letter_json(letter))
+        return
     for label, fact in _facts(letter):
         say(f"{label:<{_LABEL}}{fact}")
-    return 0
 
 
-async def retry_letter(home: Home, text: str, *, as_json: bool) -> int:
+async def retry_dead_letter(home: Home, text: str, *, as_json: bool) -> None:
     revived = await home.ask(system.revive, text)
     letter, state = revived.letter, revived.job_state
     if as_json:
-        say_json({**letter_json(letter), "job_state": state})
-        return 0
-    say(f"{letter.host} will be walked again, with three lives. Job {short(letter.job_id)} is {state}.")
+        say_json({**dead_letter_json(letter), "job_state": state})
+        return
+    say(f"{letter.host} will be crawled again (up to 3 crashes). Job {short(letter.job_id)} is {state}.")
     if not revived.is_worked:
-        say(f"Nobody works here now. Go on with 'gossamer job resume {short(letter.job_id)}'.")
-    return 0
+        say(f"No jobs run here now. Resume it with 'gossamer job resume {short(letter.job_id)}'.")
 
 
-async def drop_letter(home: Home, text: str, *, as_json: bool) -> int:
+async def drop_dead_letter(home: Home, text: str, *, as_json: bool) -> None:
     letter = await home.ask(system.drop, text)
     if as_json:
-        say_json(letter_json(letter))
+        say_json(dead_letter_json(letter))
     else:
         say(f"Dropped. {letter.host} stays failed in job {short(letter.job_id)}.")
-    return 0
 
 
-def letter_json(letter: DeadLetter) -> dict[str, Any]:
+def dead_letter_json(letter: DeadLetter) -> dict[str, Any]:
     return {
         "id": str(letter.id),
         "job": str(letter.job_id),

@@ -1,8 +1,8 @@
-"""Tables for a terminal: one line a row, cut to the terminal's width. Exports contain the whole texts."""
+"""Tables for a terminal: one line per row, cut to the terminal's width. Exports contain the whole texts."""
 
 from collections.abc import Iterable, Sequence
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
 from rich.segment import Segment
 from rich.table import Table
@@ -60,3 +60,8 @@ def table(titles: Sequence[str], cells: Cells, widths: Sequence[int], right: Seq
     for line in cells:
         made.add_row(*map(Text, line))
     return made
+
+
+def cut(text: str, width: int) -> str:
+    """The text in exactly `width` columns, with an ellipsis if it was longer."""
+    return set_cell_size(text, width - 1) + "…" if cell_len(text) > width else set_cell_size(text, width)

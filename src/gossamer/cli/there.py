@@ -1,4 +1,4 @@
-"""A home behind a server: questions go to it as JSON, actions to its API."""
+"""The data folder behind a server: questions are sent as JSON, actions go to the API."""
 
 import asyncio
 import signal
@@ -11,10 +11,10 @@ from uuid import UUID
 from gossamer import __version__
 from gossamer.billing.estimating import Forecast
 from gossamer.cli import formatting
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import lazy_module
 from gossamer.cli.login import command_error, open_client
 from gossamer.cli.screen import Screen
-from gossamer.cli.servers import Login, print_server
+from gossamer.cli.servers import ServerLogin, print_server
 from gossamer.client import AsyncClient, ClientError, ServerError, TooManyRequests, Unreachable
 from gossamer.client.answers import Export
 from gossamer.errors import GossamerError, UserError
@@ -46,8 +46,8 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def open_home(login: Login, settings: Settings) -> AsyncIterator["RemoteHome"]:
-    """Open the home behind a server. Errors of the client are raised as commands print them."""
+async def open_home(login: ServerLogin, settings: Settings) -> AsyncIterator["RemoteHome"]:
+    """Open the data folder behind a server. Errors of the client are raised as commands print them."""
     print_server(login)
     async with open_client(login, settings) as client:
         try:
@@ -138,7 +138,7 @@ class RemoteHome:
         return await RemoteFollower(self, job_id, screen).follow()
 
     async def let_work(self, processes: int | None) -> None:
-        """Nothing to do: the server works jobs."""
+        """Nothing to do: the server runs jobs."""
 
     async def let_rest(self) -> bool:
         return False
@@ -175,13 +175,13 @@ class RemoteHome:
         now = await self.client.cancel_exports(job.id)
         return sum(one.id in was_open and one.state == "cancelled" for one in now)
 
-    async def write(self, order: Order, told: Callable[[int], None]) -> AsyncIterator[bytes]:
+    async def write(self, order: Order, on_progress: Callable[[int], None]) -> AsyncIterator[bytes]:
         """Have the server make the file, and download it."""
         (ordered,) = await self._order(order.job, [order])
         made = await self.client.wait_for_export(order.job.id, ordered.id)
         if made.state != "done":
             raise GossamerError(f"{made.name} could not be made: {made.reason or made.state}.")
-        told(made.rows)
+        on_progress(made.rows)
         async for piece in self.client.read(made):
             yield piece
 
@@ -212,7 +212,7 @@ _PATIENCE = 600.0  # seconds for which a server that does not answer is waited f
 
 
 class RemoteFollower:
-    """Shows a job that a server works. The first Ctrl-C pauses it, the second one leaves."""
+    """Show a job that a server runs. The first Ctrl-C pauses it, the second one leaves."""
 
     def __init__(self, home: "RemoteHome", job_id: UUID, screen: Screen) -> None:
         self._home = home
@@ -264,7 +264,7 @@ class RemoteFollower:
             except (Unreachable, ServerError, TooManyRequests) as error:
                 if self._shown is None or self._interrupts or self._left.is_set() or loop.time() > until:
                     raise GossamerError(
-                        f"{error} The job goes on there, at the latest when the server is back: look again with "
+                        f"{error} The job continues there, at the latest when the server is back: look again with "
                         "'gossamer job list'."
                     ) from error
                 note = "The server does not answer: waiting. The job goes on when it is back or before; Ctrl-C leaves."
@@ -279,5 +279,5 @@ class RemoteFollower:
             return note + "Ctrl-C leaves; nothing is lost either way."
         if now.job.state is JobState.PENDING:
             return now.job.reason or "It waits for another job of the account to end."
-        nobody = "Nobody works the jobs of this server at the moment." if now.runner is None else ""
-        return now.job.reason or nobody or f"Worked by {self._home.client.url}."
+        idle = "No process runs the jobs of this server at the moment." if now.runner is None else ""
+        return now.job.reason or idle or f"Running on {self._home.client.url}."

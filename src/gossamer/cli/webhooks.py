@@ -19,14 +19,14 @@ from gossamer.settings.types import parse_duration
 from gossamer.webhooks.service import read_events
 
 
-async def show_endpoints(home: Home, *, as_json: bool) -> int:
+async def show_endpoints(home: Home, *, as_json: bool) -> None:
     found = await home.ask(webhooks.hooks)
     if as_json:
         say_json([endpoint_json(endpoint) for endpoint in found])
-        return 0
+        return
     if not found:
         say("No webhooks. Add one with 'gossamer webhook add https://example.com/hooks'.")
-        return 0
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("ID", "State", "URL", "Events", "How it does"):
         table.add_column(title, no_wrap=title in ("ID", "State"), overflow="fold")
@@ -34,7 +34,6 @@ async def show_endpoints(home: Home, *, as_json: bool) -> int:
         events = ", ".join(sorted(endpoint.events)) or "all but job.pages"
         table.add_row(short(endpoint.id), str(endpoint.state), Text(endpoint.url), events, Text(_health(endpoint)))
     tables.show(table)
-    return 0
 
 
 def _health(endpoint: Endpoint) -> str:
@@ -47,14 +46,14 @@ def _health(endpoint: Endpoint) -> str:
     )
 
 
-async def show_deliveries(home: Home, endpoint: str, state: str, limit: int, *, as_json: bool) -> int:
+async def show_deliveries(home: Home, endpoint: str, state: str, limit: int, *, as_json: bool) -> None:
     found = await home.ask(webhooks.hook_log, endpoint or None, _state(state) if state else None, limit)
     if as_json:
         say_json([delivery_json(one) for one in found])
-        return 0
+        return
     if not found:
         say("No messages.")
-        return 0
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("Message", "Webhook", "Event", "State", "When", "Tries", "What came back"):
         table.add_column(title, no_wrap=title != "What came back", overflow="fold")
@@ -62,7 +61,6 @@ async def show_deliveries(home: Home, endpoint: str, state: str, limit: int, *, 
         cells = (short(one.id), short(one.endpoint_id), str(one.type), str(one.state))
         table.add_row(*cells, formatting.local_time(one.created_at)[:19], str(len(one.attempts)), Text(outcome(one)))
     tables.show(table)
-    return 0
 
 
 def _state(text: str) -> DeliveryState:
@@ -70,7 +68,7 @@ def _state(text: str) -> DeliveryState:
         return DeliveryState(text.strip().lower())
     except ValueError:
         states = ", ".join(DeliveryState)
-        raise UserError("usage", f"{text!r} is no state of a message.", hint=f"There are {states}.") from None
+        raise UserError("usage", f"{text!r} is not a state of a message.", hint=f"There are {states}.") from None
 
 
 def outcome(one: Delivery) -> str:
@@ -79,10 +77,10 @@ def outcome(one: Delivery) -> str:
         return "waits to be sent" if one.state is DeliveryState.PENDING else "was not sent"
     last = one.attempts[-1]
     said = last.error or f"HTTP {last.status}"
-    told = f"{said} in {formatting.seconds(last.milliseconds)}"
+    result = f"{said} in {formatting.seconds(last.milliseconds)}"
     if one.state is DeliveryState.PENDING:
-        return f"{told}; again at {formatting.local_time(one.due_at)[:19]}"
-    return f"{told}; given up" if one.state is DeliveryState.FAILED else told
+        return f"{result}; again at {formatting.local_time(one.due_at)[:19]}"
+    return f"{result}; given up" if one.state is DeliveryState.FAILED else result
 
 
 def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
@@ -125,35 +123,32 @@ _WAIT = 30.0  # seconds to wait for one message; another process may be sending 
 _SAVE_IT = "Keep the secret: it is not shown again. The receiver checks every message with it."
 
 
-async def add_endpoint(home: Home, url: str, events: str, *, as_json: bool) -> int:
+async def add_endpoint(home: Home, url: str, events: str, *, as_json: bool) -> None:
     made = await home.ask(webhooks.add_hook, url, sorted(read_events(events.split(","))))
     endpoint = made.endpoint
     if as_json:
         say_json({**endpoint_json(endpoint), "secret": made.secret})
-        return 0
+        return
     say(f"Webhook {short(endpoint.id)} added: {endpoint.url}")
     say(f"Secret: {made.secret}")
     say(_SAVE_IT)
     say(f"Try it with 'gossamer webhook test {short(endpoint.id)}'.")
-    return 0
 
 
-async def rotate_secret(home: Home, text: str, overlap: str, *, as_json: bool) -> int:
+async def rotate_secret(home: Home, text: str, overlap: str, *, as_json: bool) -> None:
     try:
         time = parse_duration(overlap)
     except ValueError:
-        raise UserError("usage", f"--overlap {overlap!r} is no time.", hint="Give something like 24h or 2d.") from None
+        raise UserError("usage", f"--overlap {overlap!r} is not a duration.", hint="Give one like 24h or 2d.") from None
     assert isinstance(time, timedelta)  # noqa: S101 - a text gives nothing else
     made = await home.ask(webhooks.rotate_hook, text, round(time.total_seconds()))
     if as_json:
         say_json({**endpoint_json(made.endpoint), "secret": made.secret})
-        return 0
+        return
     say(f"Secret: {made.secret}")
     say(_SAVE_IT)
-    say(
-        f"The one before stays valid for {formatting.duration(time)}." if time else "The one before is valid no longer."
-    )
-    return 0
+    still = f"stays valid for {formatting.duration(time)}" if time else "is no longer valid"
+    say(f"The previous secret {still}.")
 
 
 async def send_test(home: Home, text: str, *, as_json: bool) -> int:
@@ -180,26 +175,24 @@ async def _sent(home: Home, message: Delivery, *, as_json: bool) -> int:
     return 0 if message.state is DeliveryState.DELIVERED else FAILED
 
 
-async def replay_failed(home: Home, text: str, *, as_json: bool) -> int:
+async def replay_failed(home: Home, text: str, *, as_json: bool) -> None:
     again = await home.ask(webhooks.replay_given_up, text)
     if as_json:
         say_json({"replayed": again.messages})
-        return 0
-    nobody = "" if again.is_worked else "Nobody works here now: send them with 'gossamer webhook send'."
-    say(f"{formatting.plural(again.messages, 'message')} will be sent once more. {nobody}".rstrip())
-    return 0
+        return
+    how = "" if again.is_worked else "No process sends them now: use 'gossamer webhook send'."
+    say(f"{formatting.plural(again.messages, 'message')} will be sent again. {how}".rstrip())
 
 
-async def send_due(home: Home, *, as_json: bool) -> int:
+async def send_due(home: Home, *, as_json: bool) -> None:
     sent = await home.ask(webhooks.send_messages)
     if as_json:
         say_json({"tried": sent.tried, "waiting": sent.waiting})
     else:
         say(f"{formatting.plural(sent.tried, 'message')} sent, {sent.waiting:,} waiting for another try.")
-    return 0
 
 
-async def switch(home: Home, text: str, *, on: bool, as_json: bool) -> int:
+async def switch(home: Home, text: str, *, on: bool, as_json: bool) -> None:
     endpoint = await home.ask(webhooks.switch_hook, text, on)
     if as_json:
         say_json(endpoint_json(endpoint))
@@ -210,13 +203,11 @@ async def switch(home: Home, text: str, *, on: bool, as_json: bool) -> int:
         )
     else:
         say(f"Webhook {short(endpoint.id)} is switched off.")
-    return 0
 
 
-async def remove_endpoint(home: Home, text: str, *, as_json: bool) -> int:
+async def remove_endpoint(home: Home, text: str, *, as_json: bool) -> None:
     endpoint = await home.ask(webhooks.remove_hook, text)
     if as_json:
         say_json(endpoint_json(endpoint))
     else:
         say(f"Webhook {short(endpoint.id)} removed, with the log of what was sent to it.")
-    return 0

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from gossamer.cli.command import command
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import lazy_module
 from gossamer.cli.options import JSON, RIGHT
 from gossamer.model.account import Right
 
@@ -15,20 +15,19 @@ else:
     accounts = lazy_module("gossamer.cli.accounts")
     runtime = lazy_module("gossamer.cli.runtime")
 
-ACCOUNT = typer.Argument(help="The account's id, like acme.", metavar="ACCOUNT", show_default=False)
+ACCOUNT = typer.Argument(help="The account's id, like acme.", metavar="ACCOUNT")
 
 
 @command("account create")
 def create(
     account: str = ACCOUNT,
-    name: str | None = typer.Option(None, "--name", help="What people call it; its id if not given."),
+    name: str | None = typer.Option(None, "--name", help="The account's display name (default: its id)."),
     as_json: bool = JSON,
 ) -> None:
-    """Make an account. It sees its own jobs and nobody else's.
+    """Create an account. It sees only its own jobs.
 
     Example:
 
-    \b
         gossamer account create acme --name "Acme Inc."
     """
     runtime.run_here(lambda app: accounts.create_account(app, account, name or account, as_json=as_json))
@@ -36,11 +35,10 @@ def create(
 
 @command("account list")
 def list_accounts(as_json: bool = JSON) -> None:
-    """All accounts, their limits, and what they have used in this month.
+    """List all accounts, their limits, and their usage this month.
 
     Example:
 
-    \b
         gossamer account list
     """
     runtime.run_here(lambda app: accounts.show_accounts(app, as_json=as_json))
@@ -49,25 +47,16 @@ def list_accounts(as_json: bool = JSON) -> None:
 @command("account set")
 def set_limits(
     account: str = ACCOUNT,
-    quota: int | None = typer.Option(
-        None, "--credits", min=0, help="Account credits of a month.", metavar="N", show_default=False
-    ),
-    running: int | None = typer.Option(
-        None, "--running-jobs", min=1, help="Jobs at work at once.", metavar="N", show_default=False
-    ),
-    queued: int | None = typer.Option(
-        None, "--queued-jobs", min=0, help="Jobs that may wait.", metavar="N", show_default=False
-    ),
-    closed: bool | None = typer.Option(
-        None, "--close/--open", help="Whether its keys and users are refused.", show_default=False
-    ),
+    quota: int | None = typer.Option(None, "--credits", min=0, help="Account credits per month.", metavar="N"),
+    running: int | None = typer.Option(None, "--running-jobs", min=1, help="Most jobs running at a time.", metavar="N"),
+    queued: int | None = typer.Option(None, "--queued-jobs", min=0, help="Most jobs waiting.", metavar="N"),
+    closed: bool | None = typer.Option(None, "--close/--open", help="Refuse or accept its keys and users."),
     as_json: bool = JSON,
 ) -> None:
-    """Give an account limits of its own, or close it.
+    """Set an account's limits, or close it.
 
     Examples:
 
-    \b
         gossamer account set acme --credits 100000 --running-jobs 5
 
         gossamer account set acme --close
@@ -79,15 +68,14 @@ def set_limits(
 @command("account add-user")
 def add_user(
     account: str = ACCOUNT,
-    email: str = typer.Option(..., "--email", help="By which they log in.", show_default=False),
+    email: str = typer.Option(..., "--email", help="The user's email address, used to log in."),
     right: Right = RIGHT,
     as_json: bool = JSON,
 ) -> None:
-    """Let a person log in. Their password is asked for, or read from standard input.
+    """Add a user to an account. The password is asked for, or read from standard input.
 
     Example:
 
-    \b
         gossamer account add-user acme --email ann@acme.com --scope admin
     """
     runtime.run_here(lambda app: accounts.create_user(app, account, email, right, as_json=as_json))
@@ -95,13 +83,13 @@ def add_user(
 
 @command("account set-password")
 def set_password(
-    email: str = typer.Option(..., "--email", help="By which they log in.", show_default=False), as_json: bool = JSON
+    email: str = typer.Option(..., "--email", help="The user's email address, used to log in."),
+    as_json: bool = JSON,
 ) -> None:
-    """Give a person another password, asked for or read from standard input. All their logins end.
+    """Change a user's password, asked for or read from standard input. All logins of the user end.
 
     Example:
 
-    \b
         gossamer account set-password --email ann@acme.com
     """
     runtime.run_here(lambda app: accounts.change_password(app, email, as_json=as_json))

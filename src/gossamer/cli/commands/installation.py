@@ -9,7 +9,7 @@ from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
 from gossamer.cli.command import command
 from gossamer.cli.completion import SHELLS
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import lazy_module
 from gossamer.cli.options import JSON
 from gossamer.errors import UserError
 
@@ -26,13 +26,12 @@ else:
 
 @command("doctor")
 def run_doctor(as_json: bool = JSON) -> None:
-    """Look at the home, the database, the machine and the network, and say what to do about what is wrong.
+    """Check the data folder, the database, the machine and the network, and suggest fixes.
 
-    Changes nothing. Ends with exit code 1 if something is broken; warnings alone end with 0.
+    Changes nothing. The exit code is 1 if something is broken, 0 if there are only warnings.
 
     Example:
 
-    \b
         gossamer doctor
     """
     examine.show_health(as_json=as_json)
@@ -40,7 +39,7 @@ def run_doctor(as_json: bool = JSON) -> None:
 
 @command("completion")
 def completion(
-    shell: str = typer.Argument(..., metavar="SHELL", help="bash, zsh or fish.", show_default=False),
+    shell: str = typer.Argument(..., metavar="SHELL", help="bash, zsh or fish."),
 ) -> None:
     """Print a script that completes commands, options, choices and jobs in your shell.
 
@@ -54,7 +53,7 @@ def completion(
 
         gossamer completion fish > ~/.config/fish/completions/gossamer.fish
 
-    It is for the name under which the program was called: 'backlink-prospector completion bash' is for that name.
+    The script completes the name that was typed: 'backlink-prospector completion bash' is for that name.
     """
     if shell not in SHELLS:
         raise UserError("usage.shell", f"There is no completion for {shell!r}.", hint=f"Choose {', '.join(SHELLS)}.")
@@ -66,11 +65,10 @@ def completion(
 
 @command("db upgrade")
 def upgrade(as_json: bool = JSON) -> None:
-    """Bring the database to this program's schema. Safe to run again.
+    """Upgrade the database to this program's schema. Safe to run again.
 
-    The embedded SQLite file is upgraded by itself; a Postgres server is upgraded with this command:
+    The embedded SQLite file is upgraded automatically; a Postgres server is upgraded with this command:
 
-    \b
         GOSSAMER_DATABASE_URL=postgresql://me@host/gossamer gossamer db upgrade
     """
     backup.upgrade_here(as_json=as_json)
@@ -79,14 +77,15 @@ def upgrade(as_json: bool = JSON) -> None:
 @command("db roles")
 def print_roles(
     owner: str = typer.Option("gossamer_owner", "--owner", help="The role that owns the tables.", metavar="NAME"),
-    worker: str = typer.Option("gossamer_worker", "--worker", help="The role that works with them.", metavar="NAME"),
-    schema: str = typer.Option("public", "--schema", help="Where the tables are.", metavar="NAME"),
+    worker: str = typer.Option(
+        "gossamer_worker", "--worker", help="The role that reads and writes rows.", metavar="NAME"
+    ),
+    schema: str = typer.Option("public", "--schema", help="The schema of the tables.", metavar="NAME"),
 ) -> None:
-    """Print the SQL that makes two roles for Postgres: one to upgrade with, one to work with.
+    """Print the SQL that creates two Postgres roles: one for upgrades, one for work.
 
-    The one to work with can read and write rows, and change nothing else. Example:
+    The second one can read and write rows, and change nothing else. Example:
 
-    \b
         gossamer db roles | psql --single-transaction gossamer
     """
     runtime.say(postgres.roles_sql(owner, worker, schema).rstrip())
@@ -94,15 +93,14 @@ def print_roles(
 
 @command("db backup")
 def back_up(
-    file: Path = typer.Argument(help="The file to write.", metavar="FILE", show_default=False),
-    force: bool = typer.Option(False, "--force", help="Replace the file if it is there already."),
+    file: Path = typer.Argument(help="The file to write.", metavar="FILE"),
+    force: bool = typer.Option(False, "--force", help="Replace the file if it exists."),
     as_json: bool = JSON,
 ) -> None:
-    """Write a copy of the embedded database, also while jobs run.
+    """Back up the embedded database to a file, also while jobs run.
 
     Example:
 
-    \b
         gossamer db backup gossamer-monday.db
     """
     backup.back_up_here(file, force=force, as_json=as_json)
@@ -110,15 +108,14 @@ def back_up(
 
 @command("db restore")
 def restore(
-    file: Path = typer.Argument(help="What 'gossamer db backup' has written.", metavar="FILE", show_default=False),
-    yes: bool = typer.Option(False, "--yes", help="Do not ask."),
+    file: Path = typer.Argument(help="A file written by 'gossamer db backup'.", metavar="FILE"),
+    yes: bool = typer.Option(False, "--yes", help="Skip the confirmation."),
     as_json: bool = JSON,
 ) -> None:
-    """Put a copy back in the place of the embedded database. What was there is kept beside it.
+    """Replace the embedded database with a backup. The replaced file is kept next to it.
 
     Example:
 
-    \b
         gossamer db restore gossamer-monday.db
     """
     backup.restore_here(file, yes=yes, as_json=as_json)

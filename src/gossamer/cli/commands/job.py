@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from gossamer.cli.command import command
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import lazy_module
 from gossamer.cli.options import (
     DELETE_YES,
     DETACH,
@@ -60,11 +60,10 @@ def estimate(
     probe: int | None = PROBE,
     as_json: bool = JSON,
 ) -> None:
-    """What a job would cost, by jobs like it and by what is known of its domains. No job is made.
+    """Estimate the cost of a job from similar jobs and what is known about its domains. Creates no job.
 
     Examples:
 
-    \b
         gossamer job estimate --domains domains.csv
 
         gossamer job estimate --domains domains.csv --mode premium-only
@@ -89,7 +88,6 @@ def start(
 
     Example:
 
-    \b
         gossamer job start 3f9a2c71
     """
     runtime.run(
@@ -103,7 +101,6 @@ def pause(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> None
 
     Examples:
 
-    \b
         gossamer job pause 3f9a2c71
 
         gossamer job pause 3f9a2c71 --no-wait
@@ -113,8 +110,8 @@ def pause(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> None
 
 @command("job resume")
 def resume(
-    job: str | None = typer.Argument(None, help="The job's id, its name, or 'last'.", metavar="ID", show_default=False),
-    everything: bool = typer.Option(False, "--all", help="Go on with every job that should be running."),
+    job: str | None = typer.Argument(None, help="The job's id, its name, or 'last'.", metavar="ID"),
+    everything: bool = typer.Option(False, "--all", help="Resume every job that should be running."),
     max_credits: int | None = MAX_CREDITS,
     max_usd: float | None = MAX_USD,
     max_mb: int | None = MAX_MB,
@@ -123,11 +120,10 @@ def resume(
     detach: bool = DETACH,
     as_json: bool = JSON,
 ) -> None:
-    """Go on with a paused, stopped or cancelled job, exactly where it was.
+    """Resume a paused, interrupted or cancelled job where it stopped.
 
     Examples:
 
-    \b
         gossamer job resume 3f9a2c71
 
         gossamer job resume 3f9a2c71 --max-credits 10000
@@ -154,7 +150,6 @@ def cancel(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> Non
 
     Examples:
 
-    \b
         gossamer job cancel 3f9a2c71
 
         gossamer job cancel 3f9a2c71 --no-wait
@@ -166,13 +161,12 @@ def cancel(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> Non
 def retry_failed(
     job: str = JOB, processes: int | None = PROCESSES, detach: bool = DETACH, as_json: bool = JSON
 ) -> None:
-    """Try again what failed and may work by now. Nothing that was read is asked for again.
+    """Retry domains and pages that failed and may work now. Nothing that was read is fetched again.
 
-    A job that was paused, cancelled or failed also goes on with what was still open.
+    A job that was paused, cancelled or failed also continues with what was still open.
 
     Example:
 
-    \b
         gossamer job retry-failed 3f9a2c71
     """
     runtime.run(lambda home: job_control.retry_job(home, job, processes=processes, detach=detach, as_json=as_json))
@@ -181,20 +175,17 @@ def retry_failed(
 @command("job rerun")
 def rerun(
     job: str = JOB,
-    name: str = typer.Option(
-        "", "--name", help="Its name (default: the job's name with the next number).", show_default=False
-    ),
+    name: str = typer.Option("", "--name", help="Name of the new job (default: the job's name with the next number)."),
     yes: bool = START_YES,
     processes: int | None = PROCESSES,
     no_auto_start: bool = NO_AUTO_START,
     detach: bool = DETACH,
     as_json: bool = JSON,
 ) -> None:
-    """Run a job once more: a new job with the same domains or pages, options and limits.
+    """Run a job again: a new job with the same domains or pages, options and limits.
 
     Examples:
 
-    \b
         gossamer job rerun 3f9a2c71
 
         gossamer job rerun "Acme Q1" --name "Acme Q2"
@@ -218,14 +209,13 @@ def rerun(
 @command("job rename")
 def rename(
     job: str = JOB,
-    name: str = typer.Argument(help="Its new name.", metavar="NAME", show_default=False),
+    name: str = typer.Argument(help="The new name.", metavar="NAME"),
     as_json: bool = JSON,
 ) -> None:
-    """Give a job another name.
+    """Rename a job.
 
     Example:
 
-    \b
         gossamer job rename 3f9a2c71 "Acme Q1, second round"
     """
     runtime.run(lambda home: job_control.rename_job(home, job, name, as_json=as_json))
@@ -233,11 +223,10 @@ def rename(
 
 @command("job delete")
 def delete(job: str = JOB, yes: bool = DELETE_YES, as_json: bool = JSON) -> None:
-    """Delete everything a job has found. That it was run, and how it ended, is kept.
+    """Delete everything a job has found. 'job list --include-archived' still shows the job.
 
     Example:
 
-    \b
         gossamer job delete 3f9a2c71
     """
     runtime.run(lambda home: retention.delete_results(home, job, yes=yes, as_json=as_json))
@@ -245,20 +234,19 @@ def delete(job: str = JOB, yes: bool = DELETE_YES, as_json: bool = JSON) -> None
 
 @command("job forget")
 def forget(
-    url: str | None = typer.Option(None, "--url", metavar="URL", help="A page to forget.", show_default=False),
+    url: str | None = typer.Option(None, "--url", metavar="URL", help="A page to forget."),
     domain: str | None = typer.Option(
-        None, "--domain", metavar="DOMAIN", help="A domain to forget, with every name below it.", show_default=False
+        None, "--domain", metavar="DOMAIN", help="A domain to forget, including its subdomains."
     ),
-    job: str | None = typer.Option(None, "--job", metavar="ID", help="Only in this job.", show_default=False),
+    job: str | None = typer.Option(None, "--job", metavar="ID", help="Only in this job."),
     yes: bool = DELETE_YES,
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be removed."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only show what would be removed."),
     as_json: bool = JSON,
 ) -> None:
-    """Remove what all jobs have stored about a page or a domain, for instance because its owner asks.
+    """Remove everything that jobs have stored about a page or a domain, for instance when its owner asks.
 
     Examples:
 
-    \b
         gossamer job forget --url https://shop.example/about/team --dry-run
 
         gossamer job forget --domain shop.example --yes

@@ -1,4 +1,4 @@
-"""`gossamer job` and `explain`: look at jobs and their results, and make files of them."""
+"""`gossamer job` and `explain`: inspect jobs and their results, and export them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gossamer.cli.command import Declaration, command, with_parameters
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import lazy_module
 from gossamer.cli.options import CLIENT, JOB, JSON, TITLE, UNLINKED_ONLY, WITHOUT_COSTS
 from gossamer.errors import UserError
 from gossamer.model.export import FORMAT_NAMES
 from gossamer.recipes.registry import RECIPES, all_conditions
 
 if TYPE_CHECKING:
-    from gossamer.cli import export, history, job_audit, job_results, job_show, job_summary, runtime, spending, watch
+    from gossamer.cli import export, history, job_audit, job_results, job_show, job_summary, runtime, spending
     from gossamer.questions import found
 else:
     found = lazy_module("gossamer.questions.found")
@@ -26,31 +26,26 @@ else:
     job_summary = lazy_module("gossamer.cli.job_summary")
     runtime = lazy_module("gossamer.cli.runtime")
     spending = lazy_module("gossamer.cli.spending")
-    watch = lazy_module("gossamer.cli.watch")
 
-OUTPUT = typer.Option(
-    None, "--output", help="Write this file at once, '-' for standard output, instead.", show_default=False
-)
+OUTPUT = typer.Option(None, "--output", help="Write this file before the command returns; '-' for standard output.")
 FORMAT_CHOICES = "|".join(FORMAT_NAMES)
 
 
 @command("explain")
 def explain(
-    url: str = typer.Argument(help="The address, with or without https:// and www.", metavar="URL", show_default=False),
+    url: str = typer.Argument(help="The address, with or without https:// and www.", metavar="URL"),
     job: str = typer.Option(
         "",
         "--job",
         help="The job's id, its name, or 'last' (default: the newest job that knows the address).",
         metavar="ID",
-        show_default=False,
     ),
     as_json: bool = JSON,
 ) -> None:
-    """Tell the story of one address in a job: where it was found, what robots.txt said, every try, what came of it.
+    """Explain what a job did about one address: where it was found, robots.txt, every try, the outcome.
 
     Examples:
 
-    \b
         gossamer explain https://shop.example/about
 
         gossamer explain shop.example/about --job 3f9a2c71 --json
@@ -60,24 +55,19 @@ def explain(
 
 @command("job list")
 def list_jobs(
-    include_archived: bool = typer.Option(False, "--include-archived", help="Also those whose results are deleted."),
-    recipe: str = typer.Option(
-        "", "--recipe", help="Only jobs of this recipe.", metavar="|".join(RECIPES), show_default=False
-    ),
+    include_archived: bool = typer.Option(False, "--include-archived", help="Include jobs whose results are deleted."),
+    recipe: str = typer.Option("", "--recipe", help="Only jobs of this recipe.", metavar="|".join(RECIPES)),
     state: str = typer.Option(
-        "", "--state", help="Only jobs in this state, such as running or paused.", metavar="STATE", show_default=False
+        "", "--state", help="Only jobs in this state, such as running or paused.", metavar="STATE"
     ),
-    name: str = typer.Option(
-        "", "--name", help="Only jobs with this in their name.", metavar="TEXT", show_default=False
-    ),
+    name: str = typer.Option("", "--name", help="Only jobs whose name contains this.", metavar="TEXT"),
     limit: int = typer.Option(50, min=1, max=10_000, help="Newest first, at most this many."),
     as_json: bool = JSON,
 ) -> None:
-    """All jobs, newest first. Scrapes of a single page are listed with --recipe, --state or --name only.
+    """List all jobs, newest first. Scrapes of a single page are listed only with --recipe, --state or --name.
 
     Examples:
 
-    \b
         gossamer job list
 
         gossamer job list --recipe scrape --state failed
@@ -91,11 +81,10 @@ def list_jobs(
 
 @command("job status")
 def status(job: str = JOB, as_json: bool = JSON) -> None:
-    """How far a job is, how fast, and when it will be done.
+    """Show a job's progress, speed and costs, and when it will be done.
 
     Example:
 
-    \b
         gossamer job status 3f9a2c71
     """
     runtime.run(lambda home: job_show.show_status(home, job, as_json=as_json))
@@ -104,34 +93,30 @@ def status(job: str = JOB, as_json: bool = JSON) -> None:
 @command("job watch")
 def job_watch(
     job: str = JOB,
-    as_json: bool = typer.Option(False, "--json", help="One line of JSON per change, for scripts."),
+    as_json: bool = typer.Option(False, "--json", help="Print a line of JSON for each change, for scripts."),
 ) -> None:
-    """Watch a job that runs in another terminal or in the background, without ever working it.
+    """Watch a job that runs in another terminal or in the background, without running it.
 
-    Ctrl-C leaves the display; the job goes on.
+    Ctrl-C closes this view; the job keeps running.
 
     Example:
 
-    \b
         gossamer job watch 3f9a2c71
     """
-    runtime.run(lambda home: watch.watch_job(home, job, as_json=as_json))
+    runtime.run(lambda home: job_show.watch_job(home, job, as_json=as_json))
 
 
 @command("job sites")
 def list_sites(
     job: str = JOB,
-    state: str = typer.Option(
-        "", "--state", help="Only those in this state.", metavar="done|partial|failed|open", show_default=False
-    ),
-    limit: int = typer.Option(50, min=1, max=50_000, help="Domains shown at most."),
+    state: str = typer.Option("", "--state", help="Only those in this state.", metavar="done|partial|failed|open"),
+    limit: int = typer.Option(50, min=1, max=50_000, help="Most domains to show."),
     as_json: bool = JSON,
 ) -> None:
-    """A job's domains: pages read, size, and why each ended as it did.
+    """List a job's domains: pages read, size, and why each ended as it did.
 
     Examples:
 
-    \b
         gossamer job sites 3f9a2c71
 
         gossamer job sites 3f9a2c71 --state failed --limit 1000
@@ -142,18 +127,15 @@ def list_sites(
 @command("job pages")
 def list_pages(
     job: str = JOB,
-    state: str = typer.Option(
-        "", "--state", help="Only those in this state.", metavar="done|failed|skipped|pending", show_default=False
-    ),
-    site: str = typer.Option("", "--site", help="Only those of this domain.", metavar="HOST", show_default=False),
-    limit: int = typer.Option(50, min=1, max=1_000_000, help="Pages shown at most."),
+    state: str = typer.Option("", "--state", help="Only those in this state.", metavar="done|failed|skipped|pending"),
+    site: str = typer.Option("", "--site", help="Only those of this domain.", metavar="HOST"),
+    limit: int = typer.Option(50, min=1, max=1_000_000, help="Most pages to show."),
     as_json: bool = JSON,
 ) -> None:
-    """A job's pages, domain by domain: how each ended, why, and after how many tries.
+    """List a job's pages by domain: how each ended, why, and after how many tries.
 
     Examples:
 
-    \b
         gossamer job pages 3f9a2c71 --state failed
 
         gossamer job pages 3f9a2c71 --site shop.example --limit 1000
@@ -162,12 +144,12 @@ def list_pages(
 
 
 def _results() -> Callable[..., None]:
-    """`job results`, with an option for every condition that recipes have on what they found."""
+    """Declare `job results`, with an option for each filter of a recipe."""
     conditional: dict[str, tuple[Any, Any]] = {}
     for one in all_conditions():
         conditional[one.column] = (
             str,
-            typer.Option("", f"--{one.column}", help=one.help, metavar=one.metavar, show_default=False),
+            typer.Option("", f"--{one.column}", help=one.help, metavar=one.metavar),
         )
     switches = {one.switch[0]: one for one in all_conditions() if one.switch}
     for flag, one in switches.items():
@@ -181,13 +163,12 @@ def _results() -> Callable[..., None]:
 
     return with_parameters(
         results,
-        """A job's results, a page at a time, while it runs too.
+        """List a job's results page by page, also while it runs.
 
-        By domain, page and keyword. Rows with a flag, such as 'only in menus', come after all others.
+        Sorted by domain, page and keyword. Rows with a flag, such as 'only in menus', come last.
 
         Examples:
 
-        \b
             gossamer job results 3f9a2c71 --limit 50 --page 2
 
             gossamer job results 3f9a2c71 --keyword "crm software" --verdict unlinked
@@ -197,16 +178,12 @@ def _results() -> Callable[..., None]:
             "domain": (
                 str,
                 typer.Option(
-                    "",
-                    "--domain",
-                    help="Only those of this domain, its subdomains included.",
-                    metavar="DOMAIN",
-                    show_default=False,
+                    "", "--domain", help="Only results of this domain, including its subdomains.", metavar="DOMAIN"
                 ),
             ),
             **conditional,
-            "limit": (int, typer.Option(20, "--limit", min=1, max=10_000, help="Rows of a page.")),
-            "page": (int, typer.Option(1, "--page", min=1, help="Which page of them.")),
+            "limit": (int, typer.Option(20, "--limit", min=1, max=10_000, help="Rows on a page.")),
+            "page": (int, typer.Option(1, "--page", min=1, help="Page to show.")),
             "as_json": (bool, JSON),
         },
     )
@@ -223,24 +200,23 @@ results = Declaration("job results", _results())
 def summary(
     job: str = JOB,
     html: Path | None = typer.Option(
-        None, "--html", help="Write it as a page that can be sent, with plots.", metavar="FILE", show_default=False
+        None, "--html", help="Write an HTML report with plots to this file.", metavar="FILE"
     ),
     since_job: str = typer.Option(
-        "", "--since-job", help="Say which prospects this earlier job did not have.", metavar="ID", show_default=False
+        "", "--since-job", help="Mark prospects that this earlier job did not have.", metavar="ID"
     ),
     exclude_domains: Path | None = typer.Option(
-        None, "--exclude-domains", help="Domains to leave out, in the same forms as for 'job run'.", show_default=False
+        None, "--exclude-domains", help="Domains to leave out, in the same forms as for 'job run'."
     ),
     without_costs: bool = WITHOUT_COSTS,
     title: str = TITLE,
     client: str = CLIENT,
     as_json: bool = JSON,
 ) -> None:
-    """A whole job on one screen: counts, the best prospects, why domains failed, costs, politeness.
+    """Summarize a job on one screen: counts, the best prospects, why domains failed, costs, politeness.
 
     Examples:
 
-    \b
         gossamer job summary 3f9a2c71
 
         gossamer job summary 3f9a2c71 --html report.html
@@ -267,19 +243,18 @@ def summary(
 @command("job errors")
 def errors(
     job: str = JOB,
-    limit: int = typer.Option(50, min=1, max=50_000, help="Domains shown at most."),
+    limit: int = typer.Option(50, min=1, max=50_000, help="Most domains to show."),
     form: str | None = typer.Option(
-        None, "--format", help="Write all of them in this format instead.", metavar=FORMAT_CHOICES, show_default=False
+        None, "--format", help="Write all rows in this format instead.", metavar=FORMAT_CHOICES
     ),
-    output: Path | None = typer.Option(None, "--output", help="Where to; '-' or none: here.", show_default=False),
-    by_hand: bool = typer.Option(False, "--by-hand", help="Only those that want a login or a CAPTCHA."),
+    output: Path | None = typer.Option(None, "--output", help="File to write; '-' for standard output (default)."),
+    by_hand: bool = typer.Option(False, "--by-hand", help="Only domains that need a login or a CAPTCHA."),
     as_json: bool = JSON,
 ) -> None:
-    """Which domains of a job failed, and why.
+    """List the domains of a job that failed, and why.
 
     Examples:
 
-    \b
         gossamer job errors 3f9a2c71
 
         gossamer job errors 3f9a2c71 --format csv --output failed.csv
@@ -292,19 +267,16 @@ def errors(
 @command("job history")
 def job_history(
     job: str = JOB,
-    site: str = typer.Option(
-        "", "--site", metavar="HOST", help="Only what happened to this domain.", show_default=False
-    ),
-    limit: int = typer.Option(50, min=1, max=1_000_000, help="The last so many events of domains and their visits."),
+    site: str = typer.Option("", "--site", metavar="HOST", help="Only events of this domain."),
+    limit: int = typer.Option(50, min=1, max=1_000_000, help="Most events of domains to show, the last ones."),
     as_json: bool = JSON,
 ) -> None:
-    """What happened to a job, its domains and their visits: when, who did it and why.
+    """List what happened to a job and its domains: when, by whom and why.
 
-    Shows all events of the job itself and the last ones of its domains, oldest first.
+    Shows all events of the job itself and the last events of its domains, oldest first.
 
     Examples:
 
-    \b
         gossamer job history 3f9a2c71
 
         gossamer job history 3f9a2c71 --site shop.example --limit 1000
@@ -315,20 +287,19 @@ def job_history(
 @command("job cost-report")
 def cost_report(
     job: str = JOB,
-    limit: int = typer.Option(50, min=1, max=50_000, help="Domains shown at most."),
+    limit: int = typer.Option(50, min=1, max=50_000, help="Most domains to show."),
     form: str | None = typer.Option(
-        None, "--format", help="Write all of them in this format instead.", metavar=FORMAT_CHOICES, show_default=False
+        None, "--format", help="Write all rows in this format instead.", metavar=FORMAT_CHOICES
     ),
-    output: Path | None = typer.Option(None, "--output", help="Where to; '-' or none: here.", show_default=False),
+    output: Path | None = typer.Option(None, "--output", help="File to write; '-' for standard output (default)."),
     as_json: bool = JSON,
 ) -> None:
-    """What each domain of a job has cost, and by which requests.
+    """Show what each domain of a job has cost, and through which requests.
 
     A table on a terminal; CSV of all domains with --format csv, or when the output goes to a file or another program.
 
     Examples:
 
-    \b
         gossamer job cost-report 3f9a2c71
 
         gossamer job cost-report 3f9a2c71 --output cost_report.csv
@@ -339,16 +310,15 @@ def cost_report(
 @command("job politeness")
 def politeness(
     job: str = JOB,
-    limit: int = typer.Option(20, min=1, max=50_000, help="Domains shown at most."),
+    limit: int = typer.Option(20, min=1, max=50_000, help="Most domains to show."),
     as_json: bool = JSON,
 ) -> None:
-    """Prove from the rows that a job was polite: gaps, Crawl-delay, robots.txt.
+    """Check that a job was polite, from its stored requests: gaps, Crawl-delay, robots.txt.
 
     Ends with exit code 1 if two requests to a domain were too close, or a disallowed address was requested.
 
     Example:
 
-    \b
         gossamer job politeness 3f9a2c71
     """
     runtime.run(lambda home: job_audit.show_politeness(home, job, limit, as_json=as_json))
@@ -356,13 +326,12 @@ def politeness(
 
 @command("job audit")
 def audit(job: str = JOB, as_json: bool = JSON) -> None:
-    """Prove from the rows that a job is whole: every page, domain and record accounted for, nothing double.
+    """Check that a job is complete: every page, domain and record is accounted for, without duplicates.
 
-    Ends with exit code 1 if anything does not add up. The job may run meanwhile.
+    Ends with exit code 1 if a check fails. The job may be running.
 
     Example:
 
-    \b
         gossamer job audit 3f9a2c71
     """
     runtime.run(lambda home: job_audit.show_audit(home, job, as_json=as_json))
@@ -374,36 +343,35 @@ def job_export(
     form: str | None = typer.Option(
         None,
         "--format",
-        help="One or more, separated by commas. By the ending of --output, else csv, if not given.",
+        help="One or more, separated by commas (default: from the extension of --output, else csv).",
         metavar=FORMAT_CHOICES,
-        show_default=False,
     ),
-    kind: str = typer.Option("results", "--type", help="Which table.", metavar="results|prospects|errors|pages|costs"),
+    kind: str = typer.Option(
+        "results", "--type", help="The table to export.", metavar="results|prospects|errors|pages|costs"
+    ),
     columns: str | None = typer.Option(
-        None, "--columns", help="Only these columns, in this order.", metavar="NAME,NAME,...", show_default=False
+        None, "--columns", help="Only these columns, in this order.", metavar="NAME,NAME,..."
     ),
     only: str | None = typer.Option(
         None,
         "--filter",
-        help="Only such rows; new ones of prospects, errors to look at by hand.",
+        help="Only matching rows: unlinked results, new prospects, or errors to check by hand.",
         metavar="unlinked|new|by-hand",
-        show_default=False,
     ),
     unlinked_only: bool = UNLINKED_ONLY,
-    wait: bool = typer.Option(False, "--wait", help="Return when the files are there, with their links."),
-    detach: bool = typer.Option(False, "--detach", help="Return at once, also on a terminal."),
+    wait: bool = typer.Option(False, "--wait", help="Wait for the files, and print their links."),
+    detach: bool = typer.Option(False, "--detach", help="Return at once, even on a terminal."),
     output: Path | None = OUTPUT,
     since_job: str | None = typer.Option(
-        None, "--since-job", help="Say which prospects this earlier job did not have.", metavar="ID", show_default=False
+        None, "--since-job", help="Mark prospects that this earlier job did not have.", metavar="ID"
     ),
     exclude_domains: Path | None = typer.Option(
-        None, "--exclude-domains", help="Domains to leave out, in the same forms as for 'job run'.", show_default=False
+        None, "--exclude-domains", help="Domains to leave out, in the same forms as for 'job run'."
     ),
     bom: bool | None = typer.Option(
         None,
         "--bom/--no-bom",
         help="Make CSV open correctly in Excel (a byte order mark). Default: only in files written here.",
-        show_default=False,
     ),
     raw: bool = typer.Option(False, "--raw", help="Leave text that looks like a formula as it is."),
     without_costs: bool = WITHOUT_COSTS,
@@ -411,15 +379,14 @@ def job_export(
     client: str = CLIENT,
     as_json: bool = JSON,
 ) -> None:
-    """Make files of a job's results, in the background; of what there is so far, if it still runs.
+    """Export a job's results to files in the background; the results so far while it is running.
 
-    The files are kept for 7 days. With --output there is one file, at the place you name, when the command returns.
+    The files are kept for 7 days. With --output, the command writes one file to that path before it returns.
     On a terminal of this machine, without --format, --output and --detach, the command waits for the file and also
-    writes it here, as results-ID.csv, never over a file that exists.
+    writes it to this folder as results-ID.csv, without replacing a file.
 
     Examples:
 
-    \b
         gossamer job export 3f9a2c71
 
         gossamer job export 3f9a2c71 --format csv,json
@@ -458,14 +425,13 @@ def job_export(
 @command("job export-status")
 def export_status(
     job: str = JOB,
-    wait: bool = typer.Option(False, "--wait", help="Return when no file is being made any more."),
+    wait: bool = typer.Option(False, "--wait", help="Wait until all files are finished."),
     as_json: bool = JSON,
 ) -> None:
-    """How far the files of a job are, and where those are that are ready.
+    """Show the progress of a job's exports, and links to the files that are ready.
 
     Examples:
 
-    \b
         gossamer job export-status 3f9a2c71
 
         gossamer job export-status 3f9a2c71 --wait
@@ -475,11 +441,10 @@ def export_status(
 
 @command("job exports")
 def list_exports(job: str = JOB, as_json: bool = JSON) -> None:
-    """All files that were made of a job, also those that are gone.
+    """List a job's exports, including expired ones.
 
     Example:
 
-    \b
         gossamer job exports 3f9a2c71
     """
     runtime.run(lambda home: export.list_files(home, job, as_json=as_json))
@@ -487,11 +452,10 @@ def list_exports(job: str = JOB, as_json: bool = JSON) -> None:
 
 @command("job export-cancel")
 def export_cancel(job: str = JOB, as_json: bool = JSON) -> None:
-    """Stop making files of a job. Those that are ready stay.
+    """Cancel a job's unfinished exports. Finished files stay.
 
     Example:
 
-    \b
         gossamer job export-cancel 3f9a2c71
     """
     runtime.run(lambda home: export.cancel_exports(home, job, as_json=as_json))

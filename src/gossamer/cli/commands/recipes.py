@@ -1,4 +1,4 @@
-"""The commands that make jobs, one for each recipe, built of what the recipe declares."""
+"""The commands that create jobs, one for each recipe, built from the declaration of the recipe."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,21 +8,20 @@ import typer
 from gossamer.cli import options
 from gossamer.cli.command import Declaration, with_parameters
 from gossamer.cli.completion import offer_choices
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import lazy_module
 from gossamer.model.job import Priority
 from gossamer.recipes.base import Given, Option, Recipe
 
 if TYPE_CHECKING:
-    from gossamer.cli import job_run, page_run, runtime
+    from gossamer.cli import job_run, runtime
     from gossamer.cli.home import Home
 else:
     job_run = lazy_module("gossamer.cli.job_run")
-    page_run = lazy_module("gossamer.cli.page_run")
     runtime = lazy_module("gossamer.cli.runtime")
 
 Shared = dict[str, tuple[Any, Any]]  # the type and the declaration of an option, by its flag
 
-_NAMED: Shared = {"--name": (str, typer.Option(..., "--name", help="What you call it.", show_default=False))}
+_NAMED: Shared = {"--name": (str, typer.Option(..., "--name", help="Name of the job."))}
 _SITES: Shared = {
     "--domains": (Path | None, options.DOMAINS),
     "--domain": (list[str] | None, options.DOMAIN),
@@ -35,17 +34,12 @@ _LIMITS: Shared = {
     "--priority": (
         Priority,
         typer.Option(
-            Priority.NORMAL, "--priority", metavar="high|normal|low", help="Its share beside other jobs: 4 to 2 to 1."
+            Priority.NORMAL, "--priority", metavar="high|normal|low", help="Priority relative to other running jobs."
         ),
     ),
     "--max-concurrency": (
         int | None,
-        typer.Option(
-            None,
-            "--max-concurrency",
-            min=1,
-            help="Sites of this job walked at a time, and so requests in flight, at most.",
-        ),
+        typer.Option(None, "--max-concurrency", min=1, help="Most sites of this job to crawl at a time."),
     ),
     "--max-credits": (int | None, options.MAX_CREDITS),
     "--max-usd": (float | None, options.MAX_USD),
@@ -57,9 +51,7 @@ _LIMITS: Shared = {
     "--no-auto-start": (bool, options.NO_AUTO_START),
     "--idempotency-key": (
         str | None,
-        typer.Option(
-            None, "--idempotency-key", metavar="KEY", help="The same request under the same key is the same job."
-        ),
+        typer.Option(None, "--idempotency-key", metavar="KEY", help="Requests with the same key create only one job."),
     ),
     "--detach": (bool, options.DETACH),
     "--json": (bool, options.JSON),
@@ -68,7 +60,7 @@ _LIMITS: Shared = {
 _ADDRESSES: Shared = {
     "urls": (
         list[str],
-        typer.Argument(None, help="Addresses of pages.", metavar="[URL]...", show_default=False),
+        typer.Argument(None, help="Addresses of the pages.", metavar="[URL]..."),
     ),
     "--file": (
         Path | None,
@@ -76,39 +68,32 @@ _ADDRESSES: Shared = {
             None,
             "--file",
             metavar="FILE",
-            help="More of them, one per line, CSV with a 'url' column or an Excel workbook; '-' reads standard input.",
-            show_default=False,
+            help="Addresses, one per line, a CSV with a 'url' column or an Excel workbook; '-' reads standard input.",
         ),
     ),
 }
 _PRINTED: Shared = {
-    "--output": (Path, typer.Option(Path("-"), "--output", help="Write this file; '-' for standard output.")),
+    "--output": (Path, typer.Option(Path("-"), "--output", help="File to write; '-' for standard output.")),
     "--plain": (
         bool,
-        typer.Option(False, "--plain", help="Of one page in one format: only that, no JSON around it."),
+        typer.Option(False, "--plain", help="Print only the content, without JSON; for one page in one format."),
     ),
     "--mode": (
         str | None,
-        typer.Option(
-            None,
-            "--mode",
-            metavar="MODE",
-            help="free-only, hybrid or premium-only, as for 'job run'.",
-            show_default=False,
-        ),
+        typer.Option(None, "--mode", metavar="MODE", help="free-only, hybrid or premium-only, as for 'job run'."),
     ),
     "--ladder": (
         str | None,
         typer.Option(
-            None, "--ladder", metavar="RUNGS", help="Your own instead, like direct,scrapingbee-js.", show_default=False
+            None, "--ladder", metavar="RUNGS", help="Custom list of fetch methods, like direct,scrapingbee-js."
         ),
     ),
     "--max-credits": (int | None, options.MAX_CREDITS),
     "--max-usd": (float | None, options.MAX_USD),
-    "--name": (str, typer.Option("", "--name", help="What the job is called in 'job list'.", show_default=False)),
+    "--name": (str, typer.Option("", "--name", help="Name of the job in 'job list'.")),
     "--processes": (int | None, options.PROCESSES),
-    "--detach": (bool, typer.Option(False, "--detach", help="Work in the background; say only which job it is.")),
-    "--json": (bool, typer.Option(False, "--json", help="Errors in JSON too, and no progress.")),
+    "--detach": (bool, typer.Option(False, "--detach", help="Run in the background; print only the job's id.")),
+    "--json": (bool, typer.Option(False, "--json", help="Print errors as JSON too, and no progress.")),
 }
 
 
@@ -122,7 +107,7 @@ def declaration(recipe: Recipe) -> Declaration:
 
         async def work(home: "Home") -> int:
             if recipe.given is Given.PAGES:
-                return await page_run.run_pages(home, recipe, values)
+                return await job_run.run_pages(home, recipe, values)
             return await job_run.run_job(home, recipe, values)
 
         runtime.run(work)
@@ -132,9 +117,9 @@ def declaration(recipe: Recipe) -> Declaration:
 
 
 def _options(recipe: Recipe) -> Shared:
-    """All options in the order of the help: those all such commands have stand before and behind the recipe's own."""
+    """All options in the order of the help: shared options come before and after those of the recipe."""
     before, after = (_ADDRESSES, _PRINTED) if recipe.given is Given.PAGES else ({**_NAMED, **_SITES}, _LIMITS)
-    if recipe.given is Given.NOTHING:  # there are no homepages to look at either
+    if recipe.given is Given.NOTHING:  # there are no homepages to fetch either
         before, after = _NAMED, {flag: one for flag, one in after.items() if flag != "--probe"}
     shared, placed = {**before, **after}, recipe.command.options
     named = {one if isinstance(one, str) else one.flag for one in placed}

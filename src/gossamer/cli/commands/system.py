@@ -1,11 +1,11 @@
-"""`gossamer system`: what concerns all jobs."""
+"""`gossamer system`: administration of all jobs, workers and API keys."""
 
 from typing import TYPE_CHECKING
 
 import typer
 
 from gossamer.cli.command import command
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import lazy_module
 from gossamer.cli.options import JSON, RIGHT
 from gossamer.errors import UserError
 from gossamer.model.account import Right
@@ -20,29 +20,25 @@ else:
     spending = lazy_module("gossamer.cli.spending")
     system = lazy_module("gossamer.cli.system")
 
-OF = typer.Option(
+KEY_ACCOUNT = typer.Option(
     None,
     "--account",
     metavar="ACCOUNT",
-    help="Whose; 'default' on this machine and your own on a server if not given.",
-    show_default=False,
+    help="Account of the key (default: 'default' on this machine, your own on a server).",
 )
-LETTER = typer.Argument(
-    help="The letter's id, or some characters of its beginning or end.", metavar="ID", show_default=False
-)
+DEAD_LETTER = typer.Argument(help="The dead letter's id, or some characters of its beginning or end.", metavar="ID")
 
 
 @command("system alerts")
 def show_alerts(
-    cleared: bool = typer.Option(False, "--all", help="Also those that are over."),
-    limit: int = typer.Option(50, min=1, max=10_000, help="Newest first, at most this many."),
+    cleared: bool = typer.Option(False, "--all", help="Include alerts that are over."),
+    limit: int = typer.Option(50, min=1, max=10_000, help="Most to show, newest first."),
     as_json: bool = JSON,
 ) -> None:
-    """What the program wants a person to know, each thing once, until it is over.
+    """List alerts: problems that need attention.
 
     Example:
 
-    \b
         gossamer system alerts
     """
     runtime.run(lambda home: system.show_alerts(home, limit, cleared=cleared, as_json=as_json))
@@ -50,15 +46,14 @@ def show_alerts(
 
 @command("system retention")
 def show_retention(
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only what would be done now; nothing is changed."),
-    run: bool = typer.Option(False, "--run", help="Do now what is due. Otherwise whoever works the jobs does it."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Show only what would be done now; change nothing."),
+    run: bool = typer.Option(False, "--run", help="Do now what is due, without waiting for a worker to do it."),
     as_json: bool = JSON,
 ) -> None:
-    """Which results are hidden, and when each job's results are hidden and deleted.
+    """Show when each job's results are hidden and deleted.
 
     Examples:
 
-    \b
         gossamer system retention
 
         gossamer system retention --dry-run
@@ -73,11 +68,10 @@ def show_retention(
 
 @command("system workers")
 def show_workers(as_json: bool = JSON) -> None:
-    """The working processes of this machine or cluster: how much each does at a time, and when it was last heard of.
+    """List the worker processes of this machine or cluster, their capacity, and when each was last seen.
 
     Example:
 
-    \b
         gossamer system workers
     """
     runtime.run(lambda home: system.show_workers(home, as_json=as_json), may_be_older=True)
@@ -85,17 +79,16 @@ def show_workers(as_json: bool = JSON) -> None:
 
 @command("system cluster-settings")
 def show_cluster_settings(
-    forget: bool = typer.Option(False, "--forget", help="Let the next worker that starts set them anew."),
+    forget: bool = typer.Option(False, "--forget", help="Let the next worker that starts set them again."),
     as_json: bool = JSON,
 ) -> None:
-    """The settings that all machines of a cluster must share, and which machine set them first.
+    """Show the settings that all machines of a cluster must share, and which machine set them first.
 
-    A worker that starts with another value is refused. To change one, stop all workers, or give --forget and start them
-    anew one after the other: until the last one has been, the machines differ.
+    A worker that starts with another value is refused. To change one, stop all workers, or give --forget and
+    restart them one after the other; until the last one is restarted, the machines differ.
 
     Examples:
 
-    \b
         gossamer system cluster-settings
 
         gossamer system cluster-settings --forget
@@ -105,11 +98,10 @@ def show_cluster_settings(
 
 @command("system queue-status")
 def show_queue(as_json: bool = JSON) -> None:
-    """What waits for a slot, what is on its way and what is being walked, by lane and job; and desk work by kind.
+    """Show waiting and running visits by lane and job, and background work by kind.
 
     Example:
 
-    \b
         gossamer system queue-status
     """
     runtime.run(lambda home: system.show_queue(home, as_json=as_json))
@@ -117,13 +109,12 @@ def show_queue(as_json: bool = JSON) -> None:
 
 @command("system backlog")
 def show_backlog(
-    lane: str = typer.Option(Lane.HTTP.value, "--lane", metavar="LANE", help="Which lane."), as_json: bool = JSON
+    lane: str = typer.Option(Lane.HTTP.value, "--lane", metavar="LANE", help="The lane to count."), as_json: bool = JSON
 ) -> None:
-    """How many visits of a lane want a worker now, as one number: what an autoscaler goes by.
+    """Print how many visits of a lane need a worker now, as one number for autoscalers.
 
     Example:
 
-    \b
         gossamer system backlog --lane http
     """
     runtime.run(lambda home: system.show_backlog(home, lane, as_json=as_json))
@@ -131,11 +122,10 @@ def show_backlog(
 
 @command("system metrics")
 def show_metrics(as_json: bool = JSON) -> None:
-    """Figures of the whole system, all of them from rows: work done in the last minutes, room, what waits.
+    """Show metrics of the whole system: recent throughput, capacity, queues, errors.
 
     Example:
 
-    \b
         gossamer system metrics --json
     """
     runtime.run(lambda home: system.show_metrics(home, as_json=as_json))
@@ -143,18 +133,17 @@ def show_metrics(as_json: bool = JSON) -> None:
 
 @command("system credits")
 def show_credits(
-    limit: int = typer.Option(20, min=1, max=10_000, help="Jobs shown at most, the dearest first."),
-    offline: bool = typer.Option(False, "--offline", help="Do not ask the providers what is left there."),
+    limit: int = typer.Option(20, min=1, max=10_000, help="Most jobs to show, by cost."),
+    offline: bool = typer.Option(False, "--offline", help="Do not ask providers for remaining credits."),
     as_json: bool = JSON,
 ) -> None:
-    """Provider credits and dollars: spent today and this month, by provider and by job, and what is left of the limits.
+    """Show provider credits and dollars spent today and this month, by provider and by job, and the limits.
 
-    Providers that are set up here and keep an account are asked what is left there, for 12 seconds at the most.
-    Days and months are those of UTC.
+    Configured providers with an account are asked for their remaining credits, for up to 12 seconds. Days and months
+    are in UTC.
 
     Example:
 
-    \b
         gossamer system credits
     """
     runtime.run(lambda home: spending.show_spending(home, limit, as_json=as_json, ask=not offline))
@@ -162,28 +151,26 @@ def show_credits(
 
 @command("system keys create")
 def create_key(
-    name: str = typer.Argument(help="What it is for.", metavar="NAME", show_default=False),
-    account: str | None = OF,
+    name: str = typer.Argument(help="The key's name, such as its purpose.", metavar="NAME"),
+    account: str | None = KEY_ACCOUNT,
     right: Right = RIGHT,
     as_json: bool = JSON,
 ) -> None:
-    """Make a key and show it: this once, and never again.
+    """Create an API key, and show it once.
 
     Example:
 
-    \b
         gossamer system keys create "nightly import" --account acme --scope submit
     """
     runtime.run(lambda home: accounts.make_new_key(home, account, name, right, as_json=as_json))
 
 
 @command("system keys list")
-def list_keys(account: str | None = OF, as_json: bool = JSON) -> None:
-    """The keys of an account: what they may do, and when they were last used.
+def list_keys(account: str | None = KEY_ACCOUNT, as_json: bool = JSON) -> None:
+    """List the API keys of an account, what they may do, and when they were last used.
 
     Example:
 
-    \b
         gossamer system keys list --account acme
     """
     runtime.run(lambda home: accounts.show_keys(home, account, as_json=as_json))
@@ -191,66 +178,59 @@ def list_keys(account: str | None = OF, as_json: bool = JSON) -> None:
 
 @command("system keys revoke")
 def revoke_key(
-    key: str = typer.Argument(
-        help="The key's id, or some characters of its beginning or end.", metavar="ID", show_default=False
-    ),
+    key: str = typer.Argument(help="The key's id, or some characters of its beginning or end.", metavar="ID"),
     as_json: bool = JSON,
 ) -> None:
-    """Refuse a key from now on, for good.
+    """Revoke an API key permanently.
 
     Example:
 
-    \b
         gossamer system keys revoke 3f9a2c71
     """
     runtime.run(lambda home: accounts.revoke_one(home, key, as_json=as_json))
 
 
 @command("system dead-letters list")
-def list_letters(
-    limit: int = typer.Option(50, min=1, max=10_000, help="Newest first, at most this many."), as_json: bool = JSON
+def list_dead_letters(
+    limit: int = typer.Option(50, min=1, max=10_000, help="Most to show, newest first."), as_json: bool = JSON
 ) -> None:
-    """Visits that ended their worker three times and wait for somebody to look after them.
+    """List dead letters: domains that were given up after three crashes of their worker.
 
     Example:
 
-    \b
         gossamer system dead-letters list
     """
-    runtime.run(lambda home: system.show_letters(home, limit, as_json=as_json))
+    runtime.run(lambda home: system.show_dead_letters(home, limit, as_json=as_json))
 
 
 @command("system dead-letters show")
-def show_letter(letter: str = LETTER, as_json: bool = JSON) -> None:
-    """One of them: its job, its site, what happened last, and what you can do.
+def show_dead_letter(letter: str = DEAD_LETTER, as_json: bool = JSON) -> None:
+    """Show a dead letter: its job, its domain, the last error, and what you can do.
 
     Example:
 
-    \b
         gossamer system dead-letters show 3f9a2c71
     """
-    runtime.run(lambda home: system.show_letter(home, letter, as_json=as_json))
+    runtime.run(lambda home: system.show_dead_letter(home, letter, as_json=as_json))
 
 
 @command("system dead-letters retry")
-def retry_letter(letter: str = LETTER, as_json: bool = JSON) -> None:
-    """Let it be walked again, with three lives; its job runs again if it was at rest.
+def retry_dead_letter(letter: str = DEAD_LETTER, as_json: bool = JSON) -> None:
+    """Crawl the domain of a dead letter again (up to 3 crashes), and resume its job.
 
     Example:
 
-    \b
         gossamer system dead-letters retry 3f9a2c71
     """
-    runtime.run(lambda home: system.retry_letter(home, letter, as_json=as_json))
+    runtime.run(lambda home: system.retry_dead_letter(home, letter, as_json=as_json))
 
 
 @command("system dead-letters drop")
-def drop_letter(letter: str = LETTER, as_json: bool = JSON) -> None:
-    """Take it off the list. Its site stays failed.
+def drop_dead_letter(letter: str = DEAD_LETTER, as_json: bool = JSON) -> None:
+    """Remove a dead letter from the list. Its domain stays failed.
 
     Example:
 
-    \b
         gossamer system dead-letters drop 3f9a2c71
     """
-    runtime.run(lambda home: system.drop_letter(home, letter, as_json=as_json))
+    runtime.run(lambda home: system.drop_dead_letter(home, letter, as_json=as_json))

@@ -1,7 +1,7 @@
-"""Every command: what is typed, the first sentence of its help, and the declaration that is loaded when it is typed.
+"""The table of all commands: name, first sentence of the help, and the declaration to load when it is typed.
 
 A test loads each declaration and compares. Groups have no declaration: their commands are listed here. Commands that
-make jobs are not: they are added from the recipes, in a group of the table or next to `job`.
+create jobs are added from the recipes, to a group of the table or next to `job`.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ class Row(NamedTuple):
     name: str
     help: str
     target: str = ""  # "module:declaration", the module one of this package
-    recipe: str = ""  # of which it makes jobs: such a command is built of what the recipe declares
+    recipe: str = ""  # whose jobs it creates; the command is built from the recipe's declaration
 
     @property
     def is_group(self) -> bool:
@@ -27,51 +27,37 @@ class Row(NamedTuple):
 
 Commands: TypeAlias = Mapping[str, Mapping[str, tuple[Row, ...]]]
 
-# By what is typed before the commands; each group by the sections of its help.
+# By the words typed before the command, then by the section of the help.
 _LISTED: Commands = {
     "": {
         "Jobs": (
-            Row("job", "Run, watch and steer jobs."),
+            Row("job", "Run, watch and control jobs."),
             Row(
                 "explain",
-                "Tell the story of one address in a job: where it was found, what robots.txt said, every try, what "
-                "came of it.",
+                "Explain what a job did about one address: where it was found, robots.txt, every try, the outcome.",
                 "job_view:explain",
             ),
         ),
         "Servers": (
-            Row(
-                "serve",
-                "Listen for other programs: an HTTP interface to jobs and their results, with a page that describes "
-                "it.",
-                "server:run_server",
-            ),
-            Row(
-                "worker",
-                "Work for a cluster until told to stop: Postgres, Redis and a broker carry what many machines share.",
-                "server:run_worker",
-            ),
+            Row("serve", "Start the HTTP API server, which also runs its jobs.", "server:run_server"),
+            Row("worker", "Run a worker of a cluster until it is stopped.", "server:run_worker"),
             Row(
                 "login",
-                "Log in to a server: from now on 'job', 'system', 'scrape' and 'explain' are about it.",
+                "Log in to a server, which 'job', 'system', 'scrape', 'webhook' and 'explain' use from then on.",
                 "server:log_in",
             ),
-            Row(
-                "logout",
-                "Forget the server and the key: commands are about this machine again.",
-                "server:log_out",
-            ),
-            Row("account", "Accounts of the server, their users and limits."),
-            Row("webhook", "Tell other programs what happens to jobs."),
+            Row("logout", "Log out of the server, so that commands use this machine again.", "server:log_out"),
+            Row("account", "Manage the server's accounts, their users and limits."),
+            Row("webhook", "Manage webhooks, which notify other programs about jobs."),
         ),
         "This installation": (
             Row(
                 "doctor",
-                "Look at the home, the database, the machine and the network, and say what to do about what is wrong.",
+                "Check the data folder, the database, the machine and the network, and suggest fixes.",
                 "installation:run_doctor",
             ),
             Row("system", "Maintenance and administration."),
-            Row("db", "Look after the database."),
+            Row("db", "Upgrade, back up and restore the database."),
             Row(
                 "completion",
                 "Print a script that completes commands, options, choices and jobs in your shell.",
@@ -80,124 +66,96 @@ _LISTED: Commands = {
         ),
     },
     "job": {
-        "Start and steer": (
+        "Run and control": (
             Row(
                 "estimate",
-                "What a job would cost, by jobs like it and by what is known of its domains.",
+                "Estimate the cost of a job from similar jobs and what is known about its domains.",
                 "job:estimate",
             ),
             Row("start", "Start a job that was created with --no-auto-start.", "job:start"),
             Row("pause", "Pause a job: requests in flight finish, nothing is lost.", "job:pause"),
-            Row(
-                "resume",
-                "Go on with a paused, stopped or cancelled job, exactly where it was.",
-                "job:resume",
-            ),
+            Row("resume", "Resume a paused, interrupted or cancelled job where it stopped.", "job:resume"),
             Row("cancel", "Cancel a job: requests in flight finish.", "job:cancel"),
-            Row("retry-failed", "Try again what failed and may work by now.", "job:retry_failed"),
-            Row(
-                "rerun",
-                "Run a job once more: a new job with the same domains or pages, options and limits.",
-                "job:rerun",
-            ),
-            Row("rename", "Give a job another name.", "job:rename"),
+            Row("retry-failed", "Retry domains and pages that failed and may work now.", "job:retry_failed"),
+            Row("rerun", "Run a job again: a new job with the same domains or pages, options and limits.", "job:rerun"),
+            Row("rename", "Rename a job.", "job:rename"),
         ),
-        "Look": (
-            Row("list", "All jobs, newest first.", "job_view:list_jobs"),
-            Row(
-                "status",
-                "How far a job is, how fast, and when it will be done.",
-                "job_view:status",
-            ),
+        "Inspect": (
+            Row("list", "List all jobs, newest first.", "job_view:list_jobs"),
+            Row("status", "Show a job's progress, speed and costs, and when it will be done.", "job_view:status"),
             Row(
                 "watch",
-                "Watch a job that runs in another terminal or in the background, without ever working it.",
+                "Watch a job that runs in another terminal or in the background, without running it.",
                 "job_view:job_watch",
             ),
             Row(
-                "sites",
-                "A job's domains: pages read, size, and why each ended as it did.",
-                "job_view:list_sites",
+                "sites", "List a job's domains: pages read, size, and why each ended as it did.", "job_view:list_sites"
             ),
             Row(
                 "pages",
-                "A job's pages, domain by domain: how each ended, why, and after how many tries.",
+                "List a job's pages by domain: how each ended, why, and after how many tries.",
                 "job_view:list_pages",
             ),
-            Row(
-                "results",
-                "A job's results, a page at a time, while it runs too.",
-                "job_view:results",
-            ),
+            Row("results", "List a job's results page by page, also while it runs.", "job_view:results"),
             Row(
                 "summary",
-                "A whole job on one screen: counts, the best prospects, why domains failed, costs, politeness.",
+                "Summarize a job on one screen: counts, the best prospects, why domains failed, costs, politeness.",
                 "job_view:summary",
             ),
         ),
-        "Understand": (
-            Row("errors", "Which domains of a job failed, and why.", "job_view:errors"),
+        "Analyze": (
+            Row("errors", "List the domains of a job that failed, and why.", "job_view:errors"),
             Row(
-                "history",
-                "What happened to a job, its domains and their visits: when, who did it and why.",
-                "job_view:job_history",
+                "history", "List what happened to a job and its domains: when, by whom and why.", "job_view:job_history"
             ),
             Row(
                 "cost-report",
-                "What each domain of a job has cost, and by which requests.",
+                "Show what each domain of a job has cost, and through which requests.",
                 "job_view:cost_report",
             ),
             Row(
                 "politeness",
-                "Prove from the rows that a job was polite: gaps, Crawl-delay, robots.txt.",
+                "Check that a job was polite, from its stored requests: gaps, Crawl-delay, robots.txt.",
                 "job_view:politeness",
             ),
             Row(
                 "audit",
-                "Prove from the rows that a job is whole: every page, domain and record accounted for, nothing double.",
+                "Check that a job is complete: every page, domain and record is accounted for, without duplicates.",
                 "job_view:audit",
             ),
         ),
         "Files": (
             Row(
                 "export",
-                "Make files of a job's results, in the background; of what there is so far, if it still runs.",
+                "Export a job's results to files in the background; the results so far while it is running.",
                 "job_view:job_export",
             ),
             Row(
                 "export-status",
-                "How far the files of a job are, and where those are that are ready.",
+                "Show the progress of a job's exports, and links to the files that are ready.",
                 "job_view:export_status",
             ),
-            Row(
-                "exports",
-                "All files that were made of a job, also those that are gone.",
-                "job_view:list_exports",
-            ),
-            Row("export-cancel", "Stop making files of a job.", "job_view:export_cancel"),
+            Row("exports", "List a job's exports, including expired ones.", "job_view:list_exports"),
+            Row("export-cancel", "Cancel a job's unfinished exports.", "job_view:export_cancel"),
         ),
         "Remove": (
             Row("delete", "Delete everything a job has found.", "job:delete"),
             Row(
                 "forget",
-                "Remove what all jobs have stored about a page or a domain, for instance because its owner asks.",
+                "Remove everything that jobs have stored about a page or a domain, for instance when its owner asks.",
                 "job:forget",
             ),
         ),
     },
     "account": {
         "Commands": (
-            Row("create", "Make an account.", "account:create"),
-            Row(
-                "list",
-                "All accounts, their limits, and what they have used in this month.",
-                "account:list_accounts",
-            ),
-            Row("set", "Give an account limits of its own, or close it.", "account:set_limits"),
-            Row("add-user", "Let a person log in.", "account:add_user"),
+            Row("create", "Create an account.", "account:create"),
+            Row("list", "List all accounts, their limits, and their usage this month.", "account:list_accounts"),
+            Row("set", "Set an account's limits, or close it.", "account:set_limits"),
+            Row("add-user", "Add a user to an account.", "account:add_user"),
             Row(
                 "set-password",
-                "Give a person another password, asked for or read from standard input.",
+                "Change a user's password, asked for or read from standard input.",
                 "account:set_password",
             ),
         ),
@@ -205,131 +163,96 @@ _LISTED: Commands = {
     "webhook": {
         "Commands": (
             Row("add", "Add a webhook.", "webhook:add"),
-            Row("list", "The webhooks there are, and how they do.", "webhook:list_endpoints"),
-            Row("test", "Send a test message now, and say what came back.", "webhook:try_endpoint"),
-            Row(
-                "deliveries",
-                "What was sent and what came of it, for 30 days.",
-                "webhook:deliveries",
-            ),
-            Row(
-                "replay",
-                "Send a message once more, under the same id, whatever became of it.",
-                "webhook:replay",
-            ),
-            Row("send", "Send now what is due.", "webhook:send"),
-            Row("rotate", "Give a webhook a new secret.", "webhook:rotate"),
-            Row("enable", "Switch a webhook on again.", "webhook:enable"),
-            Row("disable", "Switch a webhook off.", "webhook:disable"),
-            Row(
-                "remove",
-                "Remove a webhook, with the log of what was sent to it.",
-                "webhook:remove",
-            ),
+            Row("list", "List webhooks, and whether they work.", "webhook:list_endpoints"),
+            Row("test", "Send a test message now, and show the response.", "webhook:try_endpoint"),
+            Row("deliveries", "List the messages of the last 30 days and the responses.", "webhook:deliveries"),
+            Row("replay", "Send a message again under the same id, even if it was delivered.", "webhook:replay"),
+            Row("send", "Send the messages that are due.", "webhook:send"),
+            Row("rotate", "Replace a webhook's secret.", "webhook:rotate"),
+            Row("enable", "Enable a webhook again.", "webhook:enable"),
+            Row("disable", "Disable a webhook.", "webhook:disable"),
+            Row("remove", "Remove a webhook and the log of its messages.", "webhook:remove"),
         ),
     },
     "system": {
         "Commands": (
-            Row(
-                "alerts",
-                "What the program wants a person to know, each thing once, until it is over.",
-                "system:show_alerts",
-            ),
-            Row("keys", "API keys of the server."),
-            Row("dead-letters", "Visits that were given up."),
-            Row(
-                "retention",
-                "Which results are hidden, and when each job's results are hidden and deleted.",
-                "system:show_retention",
-            ),
+            Row("alerts", "List alerts: problems that need attention.", "system:show_alerts"),
+            Row("keys", "Manage API keys of the server."),
+            Row("dead-letters", "Manage domains that were given up after crashes."),
+            Row("retention", "Show when each job's results are hidden and deleted.", "system:show_retention"),
             Row(
                 "workers",
-                "The working processes of this machine or cluster: how much each does at a time, and when it was "
-                "last heard of.",
+                "List the worker processes of this machine or cluster, their capacity, and when each was last seen.",
                 "system:show_workers",
             ),
             Row(
                 "cluster-settings",
-                "The settings that all machines of a cluster must share, and which machine set them first.",
+                "Show the settings that all machines of a cluster must share, and which machine set them first.",
                 "system:show_cluster_settings",
             ),
             Row(
                 "queue-status",
-                "What waits for a slot, what is on its way and what is being walked, by lane and job; and desk work "
-                "by kind.",
+                "Show waiting and running visits by lane and job, and background work by kind.",
                 "system:show_queue",
             ),
             Row(
                 "backlog",
-                "How many visits of a lane want a worker now, as one number: what an autoscaler goes by.",
+                "Print how many visits of a lane need a worker now, as one number for autoscalers.",
                 "system:show_backlog",
             ),
             Row(
                 "metrics",
-                "Figures of the whole system, all of them from rows: work done in the last minutes, room, what waits.",
+                "Show metrics of the whole system: recent throughput, capacity, queues, errors.",
                 "system:show_metrics",
             ),
             Row(
                 "credits",
-                "Provider credits and dollars: spent today and this month, by provider and by job, and what is left "
-                "of the limits.",
+                "Show provider credits and dollars spent today and this month, by provider and by job, and the limits.",
                 "system:show_credits",
             ),
         ),
     },
     "system keys": {
         "Commands": (
-            Row(
-                "create",
-                "Make a key and show it: this once, and never again.",
-                "system:create_key",
-            ),
+            Row("create", "Create an API key, and show it once.", "system:create_key"),
             Row(
                 "list",
-                "The keys of an account: what they may do, and when they were last used.",
+                "List the API keys of an account, what they may do, and when they were last used.",
                 "system:list_keys",
             ),
-            Row("revoke", "Refuse a key from now on, for good.", "system:revoke_key"),
+            Row("revoke", "Revoke an API key permanently.", "system:revoke_key"),
         ),
     },
     "system dead-letters": {
         "Commands": (
             Row(
                 "list",
-                "Visits that ended their worker three times and wait for somebody to look after them.",
-                "system:list_letters",
+                "List dead letters: domains that were given up after three crashes of their worker.",
+                "system:list_dead_letters",
             ),
             Row(
                 "show",
-                "One of them: its job, its site, what happened last, and what you can do.",
-                "system:show_letter",
+                "Show a dead letter: its job, its domain, the last error, and what you can do.",
+                "system:show_dead_letter",
             ),
             Row(
                 "retry",
-                "Let it be walked again, with three lives; its job runs again if it was at rest.",
-                "system:retry_letter",
+                "Crawl the domain of a dead letter again (up to 3 crashes), and resume its job.",
+                "system:retry_dead_letter",
             ),
-            Row("drop", "Take it off the list.", "system:drop_letter"),
+            Row("drop", "Remove a dead letter from the list.", "system:drop_dead_letter"),
         ),
     },
     "db": {
         "Commands": (
-            Row("upgrade", "Bring the database to this program's schema.", "installation:upgrade"),
+            Row("upgrade", "Upgrade the database to this program's schema.", "installation:upgrade"),
             Row(
                 "roles",
-                "Print the SQL that makes two roles for Postgres: one to upgrade with, one to work with.",
+                "Print the SQL that creates two Postgres roles: one for upgrades, one for work.",
                 "installation:print_roles",
             ),
-            Row(
-                "backup",
-                "Write a copy of the embedded database, also while jobs run.",
-                "installation:back_up",
-            ),
-            Row(
-                "restore",
-                "Put a copy back in the place of the embedded database.",
-                "installation:restore",
-            ),
+            Row("backup", "Back up the embedded database to a file, also while jobs run.", "installation:back_up"),
+            Row("restore", "Replace the embedded database with a backup.", "installation:restore"),
         ),
     },
 }
@@ -337,7 +260,7 @@ _LISTED: Commands = {
 
 @cache
 def commands() -> Commands:
-    """All commands. It is asked for when plug-ins are loaded: recipes may be among them."""
+    """All commands, those of recipes included. Call it only after plug-ins are loaded, which may add recipes."""
     made = dict(_LISTED)
     for recipe in RECIPES.values():
         *before, name = recipe.command.path
@@ -351,7 +274,7 @@ def commands() -> Commands:
 
 
 def _with(sections: Mapping[str, tuple[Row, ...]], row: Row, after: int) -> Mapping[str, tuple[Row, ...]]:
-    """The sections of a group with a row more in the first: behind so many, and behind other recipes' rows."""
+    """Add a row to the first section of a group, after `after` rows and those of other recipes."""
     title, rows = next(iter(sections.items()))
     at = after + sum(bool(one.recipe) for one in rows)
     return {**sections, title: (*rows[:at], row, *rows[at:])}

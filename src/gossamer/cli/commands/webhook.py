@@ -1,11 +1,11 @@
-"""`gossamer webhook`: who is told what happens to jobs, and what was sent to them."""
+"""`gossamer webhook`: webhooks and the messages sent to them."""
 
 from typing import TYPE_CHECKING
 
 import typer
 
 from gossamer.cli.command import command
-from gossamer.cli.lazy import lazy_module
+from gossamer.cli.group import lazy_module
 from gossamer.cli.options import JSON
 from gossamer.errors import UserError
 
@@ -20,17 +20,19 @@ ENDPOINT = typer.Argument(help="The webhook's id, as 'gossamer webhook list' sho
 
 @command("webhook add")
 def add(
-    url: str = typer.Argument(help="Where messages are sent, by POST.", metavar="URL"),
+    url: str = typer.Argument(help="Address that messages are sent to, by POST.", metavar="URL"),
     events: str = typer.Option(
-        "", "--events", help="Only these, separated by commas; all but job.pages if not given.", metavar="NAME,NAME,..."
+        "",
+        "--events",
+        help="Events to send, separated by commas (default: all but job.pages).",
+        metavar="NAME,NAME,...",
     ),
     as_json: bool = JSON,
 ) -> None:
-    """Add a webhook. Its secret is shown now and never again.
+    """Add a webhook. Its secret is shown only once.
 
     Examples:
 
-    \b
         gossamer webhook add https://example.com/hooks
 
         gossamer webhook add https://example.com/hooks --events job.completed,job.failed,export.ready
@@ -40,11 +42,10 @@ def add(
 
 @command("webhook list")
 def list_endpoints(as_json: bool = JSON) -> None:
-    """The webhooks there are, and how they do.
+    """List webhooks, and whether they work.
 
     Example:
 
-    \b
         gossamer webhook list
     """
     runtime.run(lambda home: webhooks.show_endpoints(home, as_json=as_json))
@@ -52,11 +53,10 @@ def list_endpoints(as_json: bool = JSON) -> None:
 
 @command("webhook test")
 def try_endpoint(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
-    """Send a test message now, and say what came back.
+    """Send a test message now, and show the response.
 
     Example:
 
-    \b
         gossamer webhook test 3f9a2c71
     """
     runtime.run(lambda home: webhooks.send_test(home, endpoint, as_json=as_json))
@@ -64,16 +64,15 @@ def try_endpoint(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
 
 @command("webhook deliveries")
 def deliveries(
-    endpoint: str = typer.Argument("", help="Only those of this webhook.", metavar="[ID]", show_default=False),
-    state: str = typer.Option("", "--state", help="Only such.", metavar="pending|delivered|failed"),
-    limit: int = typer.Option(20, min=1, max=1_000, help="Newest first, at most this many."),
+    endpoint: str = typer.Argument("", help="Only messages to this webhook.", metavar="[ID]"),
+    state: str = typer.Option("", "--state", help="Only messages in this state.", metavar="pending|delivered|failed"),
+    limit: int = typer.Option(20, min=1, max=1_000, help="Most messages to show, newest first."),
     as_json: bool = JSON,
 ) -> None:
-    """What was sent and what came of it, for 30 days.
+    """List the messages of the last 30 days and the responses.
 
     Examples:
 
-    \b
         gossamer webhook deliveries
 
         gossamer webhook deliveries 3f9a2c71 --state failed
@@ -84,18 +83,15 @@ def deliveries(
 @command("webhook replay")
 def replay(
     delivery: str = typer.Argument(
-        "", help="The message's id, as 'gossamer webhook deliveries' shows it.", metavar="[MESSAGE]", show_default=False
+        "", help="The message's id, as 'gossamer webhook deliveries' shows it.", metavar="[MESSAGE]"
     ),
-    failed: str = typer.Option(
-        "", "--failed", help="All messages to this webhook that were given up.", metavar="ID", show_default=False
-    ),
+    failed: str = typer.Option("", "--failed", help="Resend all failed messages to this webhook.", metavar="ID"),
     as_json: bool = JSON,
 ) -> None:
-    """Send a message once more, under the same id, whatever became of it.
+    """Send a message again under the same id, even if it was delivered.
 
     Examples:
 
-    \b
         gossamer webhook replay 81e0b6d4
 
         gossamer webhook replay --failed 3f9a2c71
@@ -110,11 +106,10 @@ def replay(
 
 @command("webhook send")
 def send(as_json: bool = JSON) -> None:
-    """Send now what is due. Whoever works a job does this all the time; without one, this command does.
+    """Send the messages that are due. Running jobs and servers send them too; use this when none runs.
 
     Example:
 
-    \b
         gossamer webhook send
     """
     runtime.run(lambda home: webhooks.send_due(home, as_json=as_json))
@@ -123,14 +118,13 @@ def send(as_json: bool = JSON) -> None:
 @command("webhook rotate")
 def rotate(
     endpoint: str = ENDPOINT,
-    overlap: str = typer.Option("24h", "--overlap", help="How long the present secret stays valid.", metavar="TIME"),
+    overlap: str = typer.Option("24h", "--overlap", help="How long the current secret stays valid.", metavar="TIME"),
     as_json: bool = JSON,
 ) -> None:
-    """Give a webhook a new secret. For a while messages are signed with both.
+    """Replace a webhook's secret. For a while messages are signed with both.
 
     Example:
 
-    \b
         gossamer webhook rotate 3f9a2c71 --overlap 2d
     """
     runtime.run(lambda home: webhooks.rotate_secret(home, endpoint, overlap, as_json=as_json))
@@ -138,11 +132,10 @@ def rotate(
 
 @command("webhook enable")
 def enable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
-    """Switch a webhook on again.
+    """Enable a webhook again.
 
     Example:
 
-    \b
         gossamer webhook enable 3f9a2c71
     """
     runtime.run(lambda home: webhooks.switch(home, endpoint, on=True, as_json=as_json))
@@ -150,11 +143,10 @@ def enable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
 
 @command("webhook disable")
 def disable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
-    """Switch a webhook off. What happens meanwhile is not kept for it.
+    """Disable a webhook. Events that happen meanwhile are not sent later.
 
     Example:
 
-    \b
         gossamer webhook disable 3f9a2c71
     """
     runtime.run(lambda home: webhooks.switch(home, endpoint, on=False, as_json=as_json))
@@ -162,11 +154,10 @@ def disable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
 
 @command("webhook remove")
 def remove(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
-    """Remove a webhook, with the log of what was sent to it.
+    """Remove a webhook and the log of its messages.
 
     Example:
 
-    \b
         gossamer webhook remove 3f9a2c71
     """
     runtime.run(lambda home: webhooks.remove_endpoint(home, endpoint, as_json=as_json))

@@ -6,14 +6,13 @@ from collections.abc import Awaitable, Callable
 
 import typer
 
-from gossamer.cli.doctor import database, machine, services
-from gossamer.cli.doctor.finding import Finding, Level, fail, ok, warn
+from gossamer.cli.doctor import CheckResult, Level, fail, machine, ok, services, warn
 from gossamer.cli.main import FAILED
 from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
 from gossamer.settings import Settings, idle_variables, not_a_setting, read_settings
 
-Check = Callable[[Settings], Awaitable[list[Finding]]]
+Check = Callable[[Settings], Awaitable[list[CheckResult]]]
 
 NextStep = str | Callable[[Settings], str]
 
@@ -23,7 +22,7 @@ _CHECKS: tuple[tuple[str, Check, NextStep], ...] = (
     ("home", machine.check_home, "Point GOSSAMER_HOME at a folder of your own."),
     ("disk", machine.check_disk, "Point GOSSAMER_HOME at a folder of your own."),
     ("log", machine.check_log, "Change the permissions of the log, or set GOSSAMER_LOG_FILE."),
-    ("database", database.check_database, database.next_step),
+    ("database", services.check_database, services.next_step_for_database),
     ("redis", services.check_redis, "Check GOSSAMER_REDIS_URL."),
     ("storage", services.check_storage, "Check GOSSAMER_STORAGE_URL and its keys."),
     ("clock", machine.check_clock, ""),
@@ -57,7 +56,7 @@ def show_health(*, as_json: bool) -> None:
         raise typer.Exit(FAILED)
 
 
-async def examine() -> list[Finding]:
+async def examine() -> list[CheckResult]:
     try:
         settings, unknown = read_settings()
     except UserError as error:
@@ -76,7 +75,7 @@ async def examine() -> list[Finding]:
     return findings
 
 
-def _trouble(name: str, error: Exception, next_step: str) -> Finding:
+def _trouble(name: str, error: Exception, next_step: str) -> CheckResult:
     if isinstance(error, UserError):
         return fail(name, error.message, error.hint or next_step)
     said = next(iter(str(error).splitlines()), "") or type(error).__name__

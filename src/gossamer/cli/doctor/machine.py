@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gossamer import __version__
 from gossamer.app import database_url, log_path
-from gossamer.cli.doctor.finding import Finding, fail, ok, warn
+from gossamer.cli.doctor import CheckResult, fail, ok, warn
 from gossamer.fetch.limits import capacity
 from gossamer.settings import Settings
 
@@ -21,12 +21,12 @@ _PER_PROCESS = 150 * _MEGABYTE  # memory of a working process at full load
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-async def check_version(_: Settings) -> list[Finding]:
+async def check_version(_: Settings) -> list[CheckResult]:
     system = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     return [ok("version", f"gossamer {__version__}, {system}.")]
 
 
-async def check_clock(_: Settings) -> list[Finding]:
+async def check_clock(_: Settings) -> list[CheckResult]:
     now = datetime.now(UTC)
     if now < _NOT_BEFORE:
         return [fail("clock", f"This machine says it is {now:%Y-%m-%d}.", "Set its clock (timedatectl set-ntp true).")]
@@ -37,7 +37,7 @@ async def check_clock(_: Settings) -> list[Finding]:
     return [ok("clock", f"It is {now:%Y-%m-%d %H:%M:%S} UTC.")]
 
 
-async def check_limits(settings: Settings) -> list[Finding]:
+async def check_limits(settings: Settings) -> list[CheckResult]:
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     wanted = -(-settings.max_concurrency // settings.processes)
     unlimited = files == resource.RLIM_INFINITY
@@ -49,7 +49,7 @@ async def check_limits(settings: Settings) -> list[Finding]:
     return [*found, _cores(settings), *_memory(settings)]
 
 
-def _cores(settings: Settings) -> Finding:
+def _cores(settings: Settings) -> CheckResult:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     said = f"{settings.processes:,} working processes on {cores:,} cores"
     if settings.processes > 2 * cores:
@@ -57,7 +57,7 @@ def _cores(settings: Settings) -> Finding:
     return ok("cores", f"{said}.")
 
 
-def _memory(settings: Settings) -> list[Finding]:
+def _memory(settings: Settings) -> list[CheckResult]:
     free = available_memory()
     if free is None:
         return []
@@ -85,7 +85,7 @@ def available_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("
     return max(0, min(found)) if found else None
 
 
-async def check_browser(_: Settings) -> list[Finding]:
+async def check_browser(_: Settings) -> list[CheckResult]:
     browser = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
     if browser:
         return [ok("browser", f"{browser} is installed. No job needs it yet.")]
@@ -99,7 +99,7 @@ _OVER_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "c
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
-async def check_home(settings: Settings) -> list[Finding]:
+async def check_home(settings: Settings) -> list[CheckResult]:
     home = settings.home
     if not home.exists():
         nearest = existing(home)
@@ -114,7 +114,7 @@ async def check_home(settings: Settings) -> list[Finding]:
     return [check_privacy(home), *check_lasting(home, settings)]
 
 
-def check_privacy(home: Path) -> Finding:
+def check_privacy(home: Path) -> CheckResult:
     found = home.stat()
     mode = stat.S_IMODE(found.st_mode)
     if found.st_uid != os.geteuid():
@@ -122,10 +122,10 @@ def check_privacy(home: Path) -> Finding:
         return warn("home", said, "Run gossamer as its owner, or files of two users mix there.")
     if mode & 0o077:
         return warn("home", f"Others may look into {home} (mode {mode:o}).", f"chmod 700 {home}")
-    return ok("home", f"{home} is yours and private.")
+    return ok("home", f"Only you can read {home}.")
 
 
-def check_lasting(home: Path, settings: Settings, mounts: Path = _MOUNTS) -> list[Finding]:
+def check_lasting(home: Path, settings: Settings, mounts: Path = _MOUNTS) -> list[CheckResult]:
     """Warn if the folder's file system does not survive a restart; empty where the system does not tell."""
     kind = filesystem_of(existing(home), mounts)
     if kind in _GONE_AT_RESTART:
@@ -160,7 +160,7 @@ def filesystem_of(path: Path, mounts: Path = _MOUNTS) -> str:
     return kind
 
 
-async def check_disk(settings: Settings) -> list[Finding]:
+async def check_disk(settings: Settings) -> list[CheckResult]:
     place = existing(settings.home)
     free = shutil.disk_usage(place).free
     said = f"{free / 1_000_000:,.0f} MB are free on the disk of {settings.home}"
@@ -172,7 +172,7 @@ async def check_disk(settings: Settings) -> list[Finding]:
     return [ok("disk", f"{said}.")]
 
 
-async def check_log(settings: Settings) -> list[Finding]:
+async def check_log(settings: Settings) -> list[CheckResult]:
     path = log_path(settings)
     place = existing(path)
     usable = place.is_file() if place == path else place.is_dir()

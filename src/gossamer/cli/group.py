@@ -94,3 +94,18 @@ def load(group: str, row: Row) -> Any:
         return made.build()
     module, _, name = row.target.partition(":")
     return getattr(import_module(f"gossamer.cli.commands.{module}"), name).build()
+
+
+class LazyModule:
+    """A module that is loaded when something of it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
+def lazy_module(name: str) -> Any:
+    """Name a module to be loaded at first use. Type checkers see the module itself, imported under TYPE_CHECKING."""
+    return LazyModule(name)
