@@ -71,16 +71,13 @@ async def test_parameters_of_another_version_are_named(app: App) -> None:
 
 async def test_a_status_is_shown_all_the_same(app: App, capsys: pytest.CaptureFixture[str]) -> None:
     job = await changed(app, recipe="places")
-    assert await show_status(LocalHome(app), short(job.id), as_json=False) == 0
+    await show_status(LocalHome(app), short(job.id), as_json=False)
     assert "Recipe: places, which this program does not know." in capsys.readouterr().out
 
 
 async def test_what_is_to_be_forgotten_is_forgotten_all_the_same(app: App) -> None:
     job = await changed(app, recipe="places")
-    assert (
-        await forget_mentions(LocalHome(app), None, "a.test", short(job.id), yes=True, dry_run=False, as_json=False)
-        == 0
-    )
+    await forget_mentions(LocalHome(app), None, "a.test", short(job.id), yes=True, dry_run=False, as_json=False)
     left = select(func.count()).select_from(tables.records).where(tables.records.c.job_id == job.id)
     assert await app.database.read(lambda tx: tx.run(left).scalar_one()) == 0
     assert (await audit(app.database, job.id, app.recipes)).clean
