@@ -110,5 +110,5 @@ def test_only_what_failed_is_read_again(tmp_path: Path, new_postgres: Callable[[
         )
         assert {row["url"] for row in rows} == {"http://half.test/", "http://half.test/a"}
         assert terminal.ask("job", "audit", job)
-        assert "Nothing to try again" in terminal.type("job", "retry-failed", job).stdout
+        assert "Nothing to retry" in terminal.type("job", "retry-failed", job).stdout
         assert terminal.ask("job", "status", job)["state"] == "completed"

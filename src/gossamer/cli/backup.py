@@ -120,7 +120,7 @@ def _address(url: str) -> str:
 
 def _confirm(question: str) -> None:
     if not sys.stdin.isatty():
-        raise UserError("restore.unconfirmed", "Can't ask for confirmation here (no terminal).", hint="Add --yes.")
+        raise UserError("restore.unconfirmed", "Can't ask for confirmation here (no terminal).", hint="Give --yes.")
     if not prompts.confirm(question):
         say("Nothing was changed.")
         raise typer.Exit(1)
