@@ -88,7 +88,7 @@ async def add_user(database: Database, account: Account, email: str, digest: str
         raise UserError("account.email", f"{email!r} is not an e-mail address.", hint="Give one like ann@acme.com.")
     added = await database.write(queries.add_user, account.id, address, digest, right)
     if added is None:
-        raise UserError("account.email_taken", f"Somebody logs in as {address} already.", hint="Give another address.")
+        raise UserError("account.email_taken", f"There is already a user {address}.", hint="Give another address.")
     return added
 
 

@@ -265,7 +265,7 @@ class PostgresDatabase:
 def _pooler(error: object, where: str) -> UserError:
     return UserError(
         "database.pooler",
-        f"{where} is reached through a pooler such as PgBouncer, and nobody has said so ({error}).",
+        f"{where} is reached through a pooler such as PgBouncer, which is not configured ({error}).",
         hint="Set GOSSAMER_DATABASE_POOLING=transaction.",
     )
 

@@ -31,7 +31,7 @@ def revision(tx: Tx) -> str | None:
 
 def upgrade(tx: Tx, target: str = "head") -> None:
     """Apply the missing revisions in this transaction."""
-    from alembic import command
+    from alembic import command  # loaded for upgrades only: it takes long
 
     if not tx.conn.in_transaction():
         # Otherwise Alembic would begin a transaction, and commit it.
@@ -40,7 +40,7 @@ def upgrade(tx: Tx, target: str = "head") -> None:
 
 
 def _config(connection: Connection | None = None) -> Any:
-    from alembic.config import Config
+    from alembic.config import Config  # for the same reason
 
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
@@ -50,7 +50,7 @@ def _config(connection: Connection | None = None) -> Any:
 
 def known_revisions() -> list[str]:
     """All revisions this program has, oldest first."""
-    from alembic.script import ScriptDirectory
+    from alembic.script import ScriptDirectory  # for the same reason
 
     scripts = ScriptDirectory.from_config(_config())
     return [script.revision for script in reversed(list(scripts.walk_revisions()))]

@@ -30,10 +30,10 @@ class Dialect:
         """Return the dialect's INSERT, which supports ON CONFLICT."""
         # Only the dialect in use is imported: each is slow to load.
         if self.row_locks:
-            from sqlalchemy.dialects.postgresql import insert as postgres_insert
+            from sqlalchemy.dialects.postgresql import insert as postgres_insert  # the same
 
             return postgres_insert
-        from sqlalchemy.dialects.sqlite import insert as sqlite_insert  # for the same reason
+        from sqlalchemy.dialects.sqlite import insert as sqlite_insert  # the same
 
         return sqlite_insert
 

@@ -162,10 +162,10 @@ def check_key(key: str) -> None:
 
 
 def _digest(request: JobRequest, params: Mapping[str, Any]) -> bytes:
-    """The same for requests that ask for the same, in whatever order they list their sites."""
+    """Return a digest of a request, independent of the order of its sites."""
     targets = sorted((target.host, target.entries, sorted(target.pages)) for target in request.targets)
     asked: list[Any] = [request.recipe, request.name, params, targets]
-    # Only what was said: what is usual here may change between the two requests.
+    # Without defaults, which may change between two requests.
     given = (
         ("start", request.start, True),
         ("priority", request.priority, Priority.NORMAL),

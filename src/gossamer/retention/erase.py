@@ -287,7 +287,7 @@ def page_named(url: str) -> ErasureTarget:
     if isinstance(host, BadEntry) or not urls:
         why = f": it {host.why}" if isinstance(host, BadEntry) else ""
         raise UserError(
-            "forget.url", f"{url!r} is no web address{why}.", hint="Give one like https://shop.example/about."
+            "forget.url", f"{url!r} is not a web address{why}.", hint="Give one like https://shop.example/about."
         )
     return of_page(urls)
 
@@ -295,5 +295,7 @@ def page_named(url: str) -> ErasureTarget:
 def domain_named(text: str) -> ErasureTarget:
     domain = read_domain(clean(text))
     if isinstance(domain, BadEntry):
-        raise UserError("forget.domain", f"{text!r} is no domain: it {domain.why}.", hint="Give one like shop.example.")
+        raise UserError(
+            "forget.domain", f"{text!r} is not a domain: it {domain.why}.", hint="Give one like shop.example."
+        )
     return of_domain(site_of(domain.host))

@@ -219,7 +219,7 @@ async def rotate(
     if not timedelta() <= overlap <= LONGEST_OVERLAP:
         raise UserError(
             "webhook.overlap",
-            "Two secrets can be valid beside each other for 7 days at most.",
+            "Two secrets can be valid at the same time for at most 7 days.",
             hint="Give a time such as 24h or 2d; 0 makes the old one invalid at once.",
         )
     key = new_key()
