@@ -222,7 +222,7 @@ def test_a_job_is_run_watched_paused_resumed_and_taken_home(slow: tuple[Server, 
     assert len(table.read_text().splitlines()) == len(laptop.rows(job)) + 1
     assert laptop.type("job", "retry-failed", job, check=False).returncode in (0, 1)
     assert "Cancelled at" in laptop.type("job", "cancel", _unstarted(laptop)).stdout
-    assert laptop.type("job", "resume", "--all").stdout.startswith("No job is waiting to go on.")
+    assert laptop.type("job", "resume", "--all").stdout.startswith("Nothing to resume.")
     assert laptop.type("job", "forget", "--domain", "site-0002.test", "--job", job, "--yes").stdout.endswith(
         "Forgotten.\n"
     )
