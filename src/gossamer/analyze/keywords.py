@@ -11,13 +11,13 @@ The rules, in the order in which they matter:
   letters, decimal digits, underscore and combining marks: `CRM` is not in `sCRaMble`, `CRM2` or `my_crm`, but it is in
   `CRM's`, `pre-CRM` and `CRM²`.
 - Scripts without spaces between words (Han, Kana, Thai, Lao, Khmer, Myanmar) have no such edges: a keyword that begins
-  or ends in one of them needs no boundary there, and beside a keyword they do not stand in its way (`CRM` is in
-  `使用CRM软件`). Hangul beside a keyword of another script does not either (`CRM을`).
+  or ends in one of them needs no boundary there, and next to a keyword they do not prevent a mention (`CRM` is in
+  `使用CRM软件`). Hangul next to a keyword of another script does not either (`CRM을`).
 - A keyword that begins (ends) with a symbol needs no boundary there, except that the symbol must not go on: `C++` is in
   `C++17` but not in `C+++`; `.NET` is in `ASP.NET`, but not in `ASP.NETwork` (its other edge is a letter) or `..NET`.
 - Names of hosts end in what may be a keyword: a dot and letters. Glued to a word, such a keyword counts only if it is
-  not in lower case there: `.NET` is in `ASP.NET`, but not in `company.net`. By itself it counts in any case.
-- Every keyword counts by itself: in `CRM software`, both `CRM` and `CRM software` are mentioned. Mentions of the same
+  not in lower case there: `.NET` is in `ASP.NET`, but not in `company.net`. Alone it counts in any case.
+- Every keyword counts separately: in `CRM software`, both `CRM` and `CRM software` are mentioned. Mentions of the same
   keyword do not overlap each other. Title and text are two texts: no phrase begins in one and ends in the other.
 - Keywords that are the same after all this are one, spelled as the first of them.
 
@@ -195,7 +195,7 @@ class Origins:
 
 
 # Soft hyphens, zero-width characters, marks of direction and the like are not in the text of a page, so they can be in
-# no keyword either. Spelled out here, because whoever only checks a keyword should not load what reads pages.
+# no keyword either. Spelled out here, because checking a keyword should not load what reads pages.
 _INVISIBLE = dict.fromkeys([0, 0xAD, 0x61C, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF])
 # The fastest automaton is a table with a row per character of every keyword; beyond this it would be a large table.
 _LARGEST_TABLE = 20_000

@@ -25,7 +25,7 @@ _STYLE = Markdown(
     tables=Markdown.Tables(cell_blocks="text"),
     converters={tag: _wrapped("*" if tag in ("em", "i") else "**") for tag in ("em", "i", "strong", "b")},
 )
-# Signs beside headings that only lead to themselves.
+# Signs next to headings that only link to the heading.
 _PERMALINKS = frozenset({"¶", "#", "§", "🔗", "link"})
 _FENCE = "```"
 _LATER = ("data-src", "data-lazy-src", "data-original")

@@ -125,7 +125,7 @@ _NETWORKS = {
     "medium.com": "medium",
     "vimeo.com": "vimeo",
 }
-# Buttons that share this page, or do something else: nobody's profile.
+# Buttons that share this page, or do something else: not profiles.
 _NO_PROFILE = re.compile(
     r"/(?:sharer|share|shareArticle|intent|dialog|plugins|hashtag|home|search|login|signup|pin/create|embed|watch|submit"
     r"|privacy|legal|policies|tr)(?:[/?.]|$)",

@@ -110,7 +110,7 @@ def _joined(texts: list[str]) -> str:
 
 
 def _without_readings(element: Element) -> str:
-    # Small readings beside the characters stand in the middle of words, where no visitor reads them.
+    # Small readings next to the characters stand in the middle of words, where no visitor reads them.
     return element.text if element.find("rt") is None else texts_of([element])[0]
 
 

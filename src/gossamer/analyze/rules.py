@@ -296,7 +296,7 @@ def _text(rule: Rule, found: Any) -> str | None:
     if rule.attribute:
         stated = found.attr(rule.attribute)
         return None if rule.attribute in _LINKING and is_script_or_data(stated) else stated
-    # Where nobody has said which attribute: the one that elements have for just that.
+    # If no attribute is named: the one that elements have for just that.
     for name in _SPEAKING.get(rule.type, ("content",) if found.tag == "meta" else ()):
         if stated := found.attr(name):
             return stated

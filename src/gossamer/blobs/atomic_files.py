@@ -113,7 +113,7 @@ class PartFile:
         with self._lock:
             self._abandoned = True
             if self._file is not None:
-                with suppress(OSError):  # a full disk may refuse the last buffered bytes, which nobody wants any more
+                with suppress(OSError):  # a full disk may refuse the last buffered bytes, which are not needed any more
                     self._file.close()
                 self._path.unlink(missing_ok=True)
 
@@ -145,7 +145,7 @@ def make_secret(path: Path) -> bytes:
             file.flush()
             os.fsync(file.fileno())
         with suppress(FileExistsError):
-            path.hardlink_to(draft)  # unlike a rename, this fails if somebody was faster
+            path.hardlink_to(draft)  # unlike a rename, this fails if another process was faster
     finally:
         draft.unlink(missing_ok=True)
     sync_folder(path.parent)

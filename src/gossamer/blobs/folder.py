@@ -15,7 +15,7 @@ from gossamer.blobs.atomic_files import CHUNK, UNFINISHED, PartFile, in_chunks, 
 from gossamer.blobs.seam import BadBlobKey, Blob, NoSuchBlob, checked_key
 from gossamer.clock import Clock
 
-SERVED = "/v1/files/"  # where a server of the home gives them to whoever has a link
+SERVED = "/v1/files/"  # where a server of the home serves them to holders of a link
 _LINK = re.compile(SERVED + r"(?P<key>[^?#]*)\?expires=(?P<expires>[0-9]{1,12})&signature=[0-9a-f]{64}")
 
 
@@ -131,7 +131,7 @@ def _remove_old(root: Path, before: float) -> int:
     removed = 0
     # Deepest first, so that a folder is looked at after what was in it.
     for path in sorted(root.rglob("*"), reverse=True):
-        with suppress(OSError):  # not empty, or somebody was faster
+        with suppress(OSError):  # not empty, or another process was faster
             if path.is_dir():
                 if path.stat().st_mtime < before:
                     path.rmdir()

@@ -21,12 +21,12 @@ PART = 8 * 1024 * 1024  # bytes sent at once; S3 wants 5 MB at least
 _PARTS = 2  # side by side
 LONGEST_LINK = timedelta(days=7)  # no object storage signs for longer
 
-# Somebody waits, or the file is kept here and sent later: long patience would help neither.
+# The caller waits, or the file is kept here and sent later: a long timeout would help neither.
 _RETRIES = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
 _TIMES = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(minutes=5)}
 _ANSWER = 15.0  # seconds a storage has for what is small
 _SLOWEST = 256 * 1024  # bytes a second it must take at least, or it counts as away
-_LEAVE = 3.0  # seconds a call has to end by itself when nobody wants it any more
+_LEAVE = 3.0  # seconds a call has to end after it was cancelled
 _PROBED = "exports/probe"  # no file is ever put there
 _BREATH = 0.2  # seconds the library needs to let go of one it was made to end
 
@@ -288,7 +288,7 @@ async def _end(calling: "asyncio.Future[Any]", leave: float) -> None:
         await asyncio.wait([calling])
         await asyncio.sleep(_BREATH)
     if not calling.cancelled():
-        calling.exception()  # looked at, so that nobody complains of it
+        calling.exception()  # retrieved, or asyncio would log it as never retrieved
 
 
 async def _wrapped(call: Coroutine[Any, Any, T]) -> T:

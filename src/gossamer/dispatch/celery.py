@@ -90,7 +90,7 @@ def _cause(record: logging.LogRecord, text: str) -> str:
 
 
 TASK = "gossamer.slice"
-VISIBILITY = 300  # seconds after which a broker gives a task to somebody else; always longer than a slice
+VISIBILITY = 300  # seconds after which a broker gives a task to another worker; always longer than a slice
 _CONNECT = 5.0  # seconds
 _STARTS = 30.0
 _GATHER = 0.03
@@ -128,7 +128,7 @@ def make_app(broker: str, prefix: str, lanes: Collection[str]) -> Celery:
 def _transport(broker: str, prefix: str) -> dict[str, Any]:
     options: dict[str, Any] = {"visibility_timeout": VISIBILITY}
     if broker.startswith(("redis", "sentinel")):
-        # Found again within seconds and not after kombu's own hundred; and apart from whoever else has the server.
+        # Found again within seconds, not after kombu's own hundred; and separate from other users of the server.
         options |= {"unacked_restore_interval": 2, "unacked_restore_throttle": 1, "global_keyprefix": f"{prefix}:"}
         options |= {"socket_timeout": 30, "socket_connect_timeout": _CONNECT, "socket_keepalive": True}
     if broker.startswith("sqs"):
@@ -243,7 +243,7 @@ class CeleryDispatcher:
         try:
             self._loop.call_soon_threadsafe(self._arrive, Nudge(UUID(visit), lane), over)
         except RuntimeError:
-            raise Reject(requeue=True) from None  # the loop is closed: somebody else takes it
+            raise Reject(requeue=True) from None  # the loop is closed: another worker takes it
         if not over.result():
             raise Reject(requeue=True)
 

@@ -121,7 +121,7 @@ class DenyList:
             return
         self._stamp = stamp
         if flaws:
-            # Nobody reads a log at once, and half a list must not open what the whole one had closed.
+            # The log may be read late, and half a list must not allow what the whole one had forbidden.
             log.warning("never_visit.bad_entry", path=str(path), line=flaws[0].number, entries=len(flaws))
             entries = entries.beside(self._entries)
         self._entries = entries

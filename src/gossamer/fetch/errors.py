@@ -12,7 +12,7 @@ import wreq.exceptions as client
 
 from gossamer.model.trouble import Reason, Trouble
 
-_HUNG_UP = "SYSCALL (5), cause: None"  # connected, and gone when it came to TLS: nobody speaks it there
+_HUNG_UP = "SYSCALL (5), cause: None"  # connected, and closed at the TLS handshake: the port does not speak TLS
 
 _TABLE: tuple[tuple[type[Exception], str, Reason], ...] = (
     (client.ProxyConnectionError, "", Reason.PROXY),

@@ -118,7 +118,7 @@ class Clearance(NamedTuple):
     addresses: tuple[Address, ...]  # checked; no other may be contacted
     send: str  # the address to send: the requested one, but for what a CONNECT_TO rule changes
     authority: str = ""  # the Host to claim where `send` shows another one
-    by_rule: bool = False  # the operator said where the host is: nobody stands in between
+    by_rule: bool = False  # the operator said where the host is: contacted without a proxy
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ def _parse(url: str) -> tuple[_Parsed, str]:
 
 def _by_rule(parsed: _Parsed, rule: ConnectRule) -> _Place:
     if rule.port is None:
-        # The operator chose the machine, not the port: that still comes from whoever wrote the URL.
+        # The operator chose the machine, not the port: that still comes from the author of the URL.
         _check_port(parsed.port)
     host = parsed.host
     if parsed.literal is not None:

@@ -211,7 +211,7 @@ class _Way:
 
     client: Client
     clearance: Clearance  # of the first request
-    far: frozenset[Address]  # who may answer; nobody in particular behind a proxy
+    far: frozenset[Address]  # addresses that may answer; empty behind a proxy
 
     def fits(self, clearance: Clearance) -> bool:
         made_for = self.clearance
@@ -296,7 +296,7 @@ class HttpSession:
     ) -> tuple[int, dict[str, str], bytes]:
         way, began = self._way_for(clearance), self._rung.clock.monotonic()
         claimed = {"Host": clearance.authority} if clearance.authority else {}
-        # The client's own time limit covers the body too, and costs nothing beside a timer of the event loop.
+        # The client's own time limit covers the body too, and costs nothing compared to a timer of the event loop.
         if request is None:
             asking = way.client.get(clearance.send, headers=claimed, timeout=timeout)
         else:

@@ -51,7 +51,7 @@ _SENTENCES = {
     ARES_ETIMEOUT: "no answer from the name server",
 }
 _FINAL = frozenset({ARES_ENOTFOUND, ARES_ENODATA, ARES_EBADNAME})
-# What a name server says that reaches no other, or that nobody reaches. Any other answer shows that it is there.
+# Errors of a name server that reaches no other, or that cannot be reached. Any other answer shows that it works.
 _NOBODY_THERE = frozenset({ARES_ETIMEOUT, ARES_ECONNREFUSED, ARES_ESERVFAIL})
 _LOOK = 3.0  # seconds
 

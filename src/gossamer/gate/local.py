@@ -142,5 +142,5 @@ class LocalGate:
 
 def _rounded_up(seconds: float) -> timedelta:
     """Convert seconds to a timedelta, rounded up: rounding down would open the light a little too early."""
-    # What is left of a difference of floats, under a nanosecond, is no time.
+    # Rounding errors of floats, under a nanosecond, are dropped.
     return timedelta(microseconds=math.ceil(seconds * 1e6 - 1e-3))

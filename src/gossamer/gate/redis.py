@@ -27,7 +27,7 @@ from gossamer.model.breaker import BreakerRule, BreakerStanding, News
 ALONE = timedelta(seconds=2) * 1.02  # between two requests to a domain by a worker that cannot see the others
 _TRIES = 3
 _LATE = timedelta(milliseconds=10)  # by which an answer may be, or by this part of the spacing if that is more,
-_TOLERABLE = 0.015  # before somebody could come too close behind us: callers ask with 2 % to spare
+_TOLERABLE = 0.015  # before another request could follow ours too closely: callers ask with 2 % to spare
 _SHORT = timedelta(milliseconds=100)  # spacings under this are no matter of politeness
 
 
@@ -81,7 +81,7 @@ class RedisGate:
                 return timedelta(microseconds=wait)
             took = timedelta(seconds=self._clock.monotonic() - asked)
             if took < max(spacing, _SHORT):
-                break  # else somebody may have been let through after us, and gone before us
+                break  # else another caller may have been let through after us, and sent before us
         if took > max(_LATE, spacing * _TOLERABLE) and (wire := self._reach.present()):
             # The next one is spaced from now, and not from when the server let us through.
             wire.post_script(HOLD_OFF, self._light(key), _micros(spacing))
@@ -106,7 +106,7 @@ class RedisGate:
         try:
             await self.run(LEAVE, (self._place(place),), holder)
         except Away:
-            return  # it drops out by itself
+            return  # it expires automatically
 
     async def run(self, script: Script, keys: tuple[str, ...], *arguments: str | int) -> Any:
         """Run a script and return the server's answer. Raises Away."""

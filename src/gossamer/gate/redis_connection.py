@@ -138,7 +138,7 @@ class Wire:
                 if not answer.done():
                     answer.set_exception(error)
             else:
-                if not answer.done():  # whoever asked may be gone
+                if not answer.done():  # the caller may be gone
                     answer.set_result(said)
         self._sent = []
 

@@ -1,6 +1,6 @@
 """Bot protections: the table of marks of their block and challenge pages, and how a response is held against it.
 
-A strong mark names the protection by itself. A weak one is seen on normal pages too, or rests on hearsay: it counts
+A strong mark alone proves the protection. A weak one is seen on normal pages too, or rests on hearsay: it counts
 only with an error status or on a tiny page. What merely says that a protection is present (cookies, `cf-ray`, detection
 scripts on normal pages) is not here at all.
 
@@ -153,7 +153,7 @@ WEAK_TITLES = {
     "access to this page has been denied.": _HUMAN,
     "making sure you're not a bot!": _ANUBIS,
 }
-# Titles, parts of them beside the name of the site, or main headings.
+# Titles, parts of them next to the name of the site, or main headings.
 UNNAMED_TITLES = frozenset({
     "access denied", "access blocked", "access to this page has been blocked", "are you a human", "are you a robot",
     "are you human", "attention required", "bot detection", "bot verification", "blocked request", "captcha challenge",
@@ -222,7 +222,7 @@ PLACES = (
     ("/blocked?url=", _HUMAN),
 )
 
-# Servers that deliver nothing but pages of domains nobody uses.
+# Servers that deliver only pages of unused domains.
 PARKING = (
     b"sedoparking.com",
     b"parkingcrew.net",
@@ -245,7 +245,7 @@ _LONGEST_STYLED = 1_000_000
 TINY_PAGE = 10_000  # bytes; what a page that only asks or refuses needs, without its styles and scripts
 
 _ALL_MARKS = MARKS + WIDGETS
-# Everything that is looked for in the bytes of a page, in one automaton: they are read once, whoever asks.
+# Everything that is looked for in the bytes of a page, in one automaton: they are read once for all checks.
 _AUTOMATON = BytesAhoCorasick([*(mark.text for mark in _ALL_MARKS), *PARKING], implementation=Implementation.DFA)
 # What is not markup for words: styles, scripts, drawings, comments, and pictures written into the page.
 _STYLES = re.compile(rb"<style\b.*?(?:</style|\Z)|<svg\b.*?(?:</svg|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
@@ -260,7 +260,7 @@ _CHALLENGE_HEADERS = (
     ("x-vercel-mitigated", "deny", Protection("Vercel")),
     ("sg-captcha", "challenge", Protection("SiteGround", Reason.CAPTCHA)),
 )
-# Sent by the protection itself, but told from mere presence only by the status beside them.
+# Sent by the protection itself; only together with the status do they prove a block.
 _ERROR_HEADERS = (
     ("x-dd-b", "DataDome"),
     ("x-sucuri-block", "Sucuri"),

@@ -2,8 +2,8 @@
 
 A site's own login page, asked for by its address, is an ordinary page and no wall.
 
-Whoever has much to say is believed: all the pages looked for here are short, and an article about captchas, missing
-pages or Cloudflare is not. That also keeps this nearly free for most pages.
+A page with much text passes: all the pages looked for here are short, and an article about captchas, missing pages or
+Cloudflare is not. That also keeps this nearly free for most pages.
 """
 
 import re
@@ -172,7 +172,7 @@ def _speaks_of_login(doc: Document) -> bool:
     below = headings(doc, "h2", outside=_BESIDE)
     if _AMBIGUOUS.isdisjoint(called) and _PHRASES.isdisjoint(below):
         return False
-    # A heading of another kind may be the site's name, or that of an article beside a login.
+    # A heading of another kind may be the site's name, or that of an article next to a login.
     return len(doc.links) <= _FEW_LINKS_BESIDE_LOGIN and not has_prose(
         doc, _NEXT_TO_NOTHING_BESIDE_LOGIN if headings(doc, "h1") else _LITTLE_BESIDE_LOGIN
     )
@@ -236,7 +236,7 @@ def _find_speech(doc: Document, *, tiny: bool) -> Protection | None:
     if spoken and (is_named or not _has_questions(doc)):
         return spoken
     if title not in UNNAMED_TITLES | UNNAMED_WHOLE_TITLES and not _says_next_to_nothing(doc):
-        return None  # somebody's service or film may be called so, beside a name or in a heading
+        return None  # a service or a film may have that name, next to other words or in a heading
     return UNNAMED if tiny and is_named else None
 
 

@@ -1,6 +1,6 @@
 """Placeholder pages in place of a site: of parking services, hosts, servers, maintenance.
 
-They are told by their titles, which nobody writes over an article, and only where there is little else on the page.
+They are recognised by their titles, which no article has, and only if there is little else on the page.
 """
 
 import re
@@ -93,7 +93,7 @@ _TITLES = {
 }
 
 
-# Also beside the name of a site. What is called only "maintenance" may be what a site is about.
+# Also next to the name of a site. A title of only "maintenance" may be the topic of a site.
 _FOR_MAINTENANCE = re.compile(
     r"(?:(?:we(?:'re| are)|(?:this |the |our )?(?:web ?)?site(?: is)?|currently|temporarily) )*"
     r"(?:(?:down|closed|offline|off line|unavailable|out of service) (?:for|due to)(?: \w+){0,2} maintenance"

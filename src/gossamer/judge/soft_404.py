@@ -128,7 +128,7 @@ _ABROAD = re.compile(
 )
 _LONGEST_ABROAD = 120  # characters of a title, a heading or a sentence
 _SENTENCES = re.compile(r"[.!?;\n。！？]+")
-_FEW_MORE = 6  # words beside it
+_FEW_MORE = 6  # words next to it
 # Each of the alternatives above has one of these in it. Most texts have none, which is found out much faster.
 _ABROAD_STEMS = (
     "nicht", "keine", "existe", "există", "exista", "existuj", "introuvable", "trouv", "dispon", "encontr", "esiste",
@@ -261,7 +261,7 @@ def _title_is_right(doc: Document, says: _Says) -> bool:
         return True
     if max(_heading_says(doc, "h1"), _heading_says(doc, "h2")) >= _Says.BARE:
         return not has_prose(doc, _SHORT)
-    # A part that says nothing else but that, beside the name of a site; numbers alone may be anything's name.
+    # A part that says only that, next to the name of a site; numbers alone may be a name of anything.
     tells = says is _Says.MISSING or "not found" in title_parts(doc)
     return tells and not has_prose(doc, _VERY_SHORT)
 

@@ -13,7 +13,7 @@ from gossamer.model.document import Document
 _SEPARATORS = re.compile(r"\s*[|•·»›«‹—–:]\s*|\s+-+\s+")
 _FEW = 3  # headings of one rank that may say what a page is
 _EDGES = " .!?…'\"“”()[]"
-# How `words_of` spells what is no letter or digit: apostrophes alike, other punctuation as spaces.
+# How `words_of` spells other characters than letters and digits: apostrophes alike, punctuation as spaces.
 _BEYOND_ASCII = {**dict.fromkeys("’‘ʼ´", "'"), **dict.fromkeys("…“”„«»‹›–—·•¡¿", " ")}
 _ASCII = bytes.maketrans(b'`!"#$%&()*+,-./:;<=>?@[\\]^_{|}~', b"'" + b" " * 30)
 
@@ -84,7 +84,7 @@ def has_prose(doc: Document, characters: int) -> bool:
         for node in waiting.pop().children:
             tag = getattr(node, "tag", None)
             if tag is None:
-                # Indentation is no text.
+                # Indentation does not count as text.
                 left -= len(" ".join(node.text.split()))
                 if left < 0:
                     return True
@@ -94,5 +94,5 @@ def has_prose(doc: Document, characters: int) -> bool:
 
 
 def _is_aside(tag: str, element: Any) -> bool:
-    # An anchor without an address leads nowhere; where nobody has closed it, the whole page stands in it.
+    # An anchor without an address is not a link; if it is never closed, it contains the whole page.
     return tag in _ASIDE or (tag == "a" and "href" in element.attrs) or element.attr("role") == "navigation"

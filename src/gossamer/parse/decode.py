@@ -74,7 +74,7 @@ def _shifts(label: str, body: bytes) -> bool:
 def _named_by_page(body: bytes) -> str:
     found = _META_CHARSET.search(body, 0, _HEAD)
     label = found[1].decode("ascii", "replace").lower() if found else ""
-    # Whoever could read the name in single bytes is not reading UTF-16, whatever the name says.
+    # If the name could be read in single bytes, the page is not UTF-16, whatever the name says.
     if label in _UTF16:
         return "utf-8"
     return label if _codec_for(label) else ""

@@ -34,7 +34,7 @@ _LOWER_ROLES = "[role~=navigation i],[role~=contentinfo i]"
 _IN_LOWER_FURNITURE = f"nav,footer{_OF_THE_PAGE},[role]:is({_LOWER_ROLES})"
 _IN_FURNITURE = f"nav,header{_OF_THE_PAGE},footer{_OF_THE_PAGE},[role]:is({_LOWER_ROLES},[role~=banner i])"
 _ROLES = frozenset({"navigation", "banner", "contentinfo"})
-# What may hide what stands in it. In a template, which is no part of the page, nothing is ever shown.
+# Elements that may hide their content. A template is not part of the page: nothing in it is ever shown.
 _MAY_HIDE = (
     "template,"
     ":is([hidden],[popover],dialog:not([open]),[style]:is([style*=none i],[style*=visibility i])):not(html,body)"
@@ -63,7 +63,7 @@ class Landmarks(NamedTuple):
     roles: list[Element]  # what is furniture by its role
     metas: list[Element]
     scripts: list[Element]
-    has_readings: bool  # small ones beside characters, in the middle of words
+    has_readings: bool  # small ones next to characters, in the middle of words
 
 
 def find_landmarks(tree: Tree, marked: Iterable[Element]) -> Landmarks:

@@ -331,7 +331,7 @@ _LEGACY = frozenset(
     {*(f"windows-125{n}" for n in (0, 1, 3, 4, 5, 6, 7, 8)), *(f"iso-8859-{n}" for n in (2, 4, 5, 6, 7, 8, 9, 13))}
     | {"koi8-r", "koi8-u", "shift_jis", "euc-jp", "gb2312", "gbk", "gb18030", "big5", "euc-kr"}
 )
-# A byte that is no UTF-8 is taken for the Western character it mostly is.
+# A byte that is not UTF-8 is read as the Western character that it mostly is.
 _WESTERN = {0xDC00 + byte: bytes((byte,)).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
 
 

@@ -272,7 +272,7 @@ def _read(tree: Tree, url: str) -> StructuredData | None:
         try:
             return tree.structured_data(base)
         except ValueError:
-            continue  # the page's own base is no address
+            continue  # the page's own base is not a valid URL
         except RecursionError:
             return None  # items that contain themselves
     return None

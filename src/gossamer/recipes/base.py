@@ -195,7 +195,7 @@ class Screen:
     """Layout of a table's rows on the terminal."""
 
     columns: tuple[ScreenColumn, ...]
-    context: tuple[str, str] | None = None  # a text that stands beside or below, and the words to be marked in it
+    context: tuple[str, str] | None = None  # a text next to the row or below it, and the words to be marked in it
     conditions: tuple[Condition, ...] = ()
     last: str = ""  # rows that have a value in this column come after all others
     # A row in one line: what is said of it, a text, and the words in that text it is about.
@@ -369,10 +369,9 @@ class Recipe:
 
     def read(self, given: Mapping[str, Any]) -> "BaseModel":
         """The parameters of a job; a UserError names the option that is wrong."""
-        # Both load pydantic, and commands that show help start without it.
-        from pydantic import ValidationError
+        from pydantic import ValidationError  # commands that show help start without it
 
-        from gossamer.model.fields import sentence_of
+        from gossamer.model.fields import sentence_of  # loads it, too
 
         try:
             return self.params.model_validate(given)

@@ -37,7 +37,7 @@ from gossamer.settings.files import PREFIX, TOML_NAME, secret_path, secret_value
 __all__ = ["PREFIX", "TOML_NAME", "WITHOUT_EFFECT", "Settings", "idle_variables", "read_settings"]
 
 
-_NAMES = ("storage_access_key",)  # with a secret, and none by itself
+_NAMES = ("storage_access_key",)  # belongs to a secret, but is not secret
 
 WITHOUT_EFFECT = {
     "CELERY_RESULT_BACKEND": "what becomes of work is in the database, and Celery keeps no results",

@@ -102,7 +102,7 @@ def unreadable(error: OSError) -> UserError:
     """Return the error for unreadable settings; usually the data folder belongs to another user."""
     path = toml_path()
     try:
-        path.stat()  # possible for whoever may look into its folder, readable or not
+        path.stat()  # possible for all users who may read its folder, even if the file is not readable
     except PermissionError:
         return UserError(
             "home.forbidden",

@@ -97,7 +97,7 @@ def a_redis(value: object) -> object:
         raise ValueError("not an address of Redis")
     number = "" if address.scheme == "unix" else address.path.strip("/")
     place = address.path if address.scheme == "unix" else address.hostname
-    if not place or address.port == 0 or (number and not number.isdecimal()):  # a port that is no number raises itself
+    if not place or address.port == 0 or (number and not number.isdecimal()):  # an invalid port raises
         raise ValueError("not an address of Redis")
     return value
 
@@ -178,7 +178,7 @@ def _secrets(value: object) -> dict[str, str]:
 
 
 def _rates(value: object) -> dict[str, float]:
-    from gossamer.model.url import domain_of  # only where somebody names domains: commands stay quick
+    from gossamer.model.url import domain_of  # only if domains are named: commands stay quick
 
     given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
     rates = {str(name).strip().lower(): float(rate) for name, rate in given.items()}
@@ -268,7 +268,7 @@ def lower(value: object) -> object:
 
 
 def default_home() -> Path:
-    from platformdirs import user_data_path  # only where nobody named a home
+    from platformdirs import user_data_path  # only if no home is named
 
     return user_data_path("gossamer", appauthor=False)
 

@@ -101,24 +101,24 @@ async def test_the_setting_holds_where_the_plan_allows_more(open_way: OpenWay) -
 
 async def test_a_refusal_lowers_the_limit_where_the_books_say_nothing(open_way: OpenWay) -> None:
     way = await open_way("flaresolverr", delay=0.1)
-    line = way.desk._line("flaresolverr")
-    assert line.seats.limit == 500
+    client = way.desk._client("flaresolverr")
+    assert client.slots.limit == 500
     provider = FlareSolverr(way.running.url, WAY)
-    async with line.seats.one(LONG, SHORT), line.seats.one(LONG, SHORT), line.seats.one(LONG, SHORT):
-        await line.too_many(provider)
-    assert line.seats.limit == 3
+    async with client.slots.one(LONG, SHORT), client.slots.one(LONG, SHORT), client.slots.one(LONG, SHORT):
+        await client.too_many(provider)
+    assert client.slots.limit == 3
 
 
 async def test_a_limit_that_was_lowered_is_tried_again_after_a_while(frozen: FrozenClock) -> None:
     access = {"flaresolverr": ProviderAccess(url="http://127.0.0.1:9")}
-    line = Providers(access, frozen, MemoryPlaces(frozen), holder="test", at_once=7)._line("flaresolverr")
+    client = Providers(access, frozen, MemoryPlaces(frozen), holder="test", at_once=7)._client("flaresolverr")
     provider = FlareSolverr("http://127.0.0.1:9", WAY)
-    await line.too_many(provider)
-    await line.learn(provider)
-    assert line.seats.limit == 1
+    await client.too_many(provider)
+    await client.learn(provider)
+    assert client.slots.limit == 1
     frozen.advance(61)
-    await line.learn(provider)
-    assert line.seats.limit == 7
+    await client.learn(provider)
+    assert client.slots.limit == 7
 
 
 async def test_without_a_free_seat_a_call_is_a_wait_and_nothing_is_sent(open_way: OpenWay) -> None:
@@ -136,4 +136,4 @@ async def test_without_a_free_seat_a_call_is_a_wait_and_nothing_is_sent(open_way
 async def test_books_that_cannot_be_read_leave_the_setting_in_force(open_way: OpenWay) -> None:
     way = await open_way("scraperapi", key="wrong-key-of-a-test")
     await way.error()
-    assert way.desk._line("scraperapi").seats.limit == 500
+    assert way.desk._client("scraperapi").slots.limit == 500

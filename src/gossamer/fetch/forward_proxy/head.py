@@ -21,7 +21,7 @@ _LENGTH = re.compile(r"\d{1,15}")
 _ONE_HOP = frozenset(
     {"connection", "keep-alive", "proxy-connection", "proxy-authorization", "proxy-authenticate", "te", "upgrade"}
 )
-# Where a body ends: never left out because somebody names it, or what follows it would be read as something else.
+# Headers that mark where a body ends: never removed on request, or what follows would be read as something else.
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
 _NOT_ASKED = _ONE_HOP | {"host", "expect", "transfer-encoding", "trailer"}
 

@@ -9,6 +9,6 @@ from gossamer.fetch.rung import Fetcher
 __all__ = ["OwnKey", "ProviderAccess", "ProviderAccount", "Providers", "Unread", "open_provider"]
 
 
-def open_provider(rung: str, desk: Providers, guard: Guard, *, session: int | None = None) -> Fetcher:
+def open_provider(rung: str, providers: Providers, guard: Guard, *, session: int | None = None) -> Fetcher:
     """Open a visit's session on a rung of `model/rungs.py`. Raises UserError if the provider is not set up here."""
-    return desk.session(rung, guard, session)
+    return providers.session(rung, guard, session)

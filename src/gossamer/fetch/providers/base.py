@@ -52,7 +52,7 @@ class ProviderAccount:
     used: int | None = None  # credits of this period
     limit: int | None = None
     remaining: int | None = None
-    at_once: int | None = None  # calls that may run beside each other
+    at_once: int | None = None  # calls that may run concurrently
     running: int | None = None
     renews: str = ""
 

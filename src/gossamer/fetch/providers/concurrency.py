@@ -47,7 +47,7 @@ class CallSlots:
 
     @asynccontextmanager
     async def one(self, longest: timedelta, patience: timedelta) -> AsyncIterator[None]:
-        """Take a slot for a call of at most `longest`. Raises NoSeat when none comes free for `patience`."""
+        """Take a slot for a call of at most `longest`. Raises NoFreeSlot when none comes free for `patience`."""
         holder = f"{self._holder}:{next(self._numbers)}"
         try:
             async with asyncio.timeout(patience.total_seconds()):
@@ -59,10 +59,10 @@ class CallSlots:
             yield
         finally:
             try:
-                # Shielded, and also where nobody knows whether it was given: one that is kept is missed for minutes.
+                # Shielded, also if it is unknown whether the slot was given: one that is kept is missing for minutes.
                 await asyncio.shield(self._places.leave(self._place, holder))
             except GossamerError as error:
-                # It drops out by itself; what was fetched in it must not be lost for that.
+                # It expires automatically; what was fetched in it must not be lost for that.
                 log.warning("provider.seat_kept", place=self._place, error=str(error))
             finally:
                 self.taken -= 1
@@ -78,7 +78,7 @@ class CallSlots:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                # Called and gone in the same moment: the seat is the next one's.
+                # Granted and cancelled at the same moment: the slot goes to the next caller.
                 self.taken -= 1
                 self._call_next()
             raise

@@ -24,7 +24,7 @@ from gossamer.model.breaker import OWN_SERVER, PROVIDER
 from gossamer.model.registry import resolve
 from gossamer.model.rungs import RUNGS, Provider, job_of_key, provider_of, providers
 
-_PATIENCE = timedelta(seconds=20)  # with seats that are all taken
+_PATIENCE = timedelta(seconds=20)  # while all slots are taken
 _BELIEVED = timedelta(minutes=5)  # see Fuse
 
 
@@ -34,7 +34,7 @@ class ProviderAccess:
 
     key: str = field(default="", repr=False)
     url: str = ""  # empty: the provider's own
-    at_once: int | None = None  # calls beside each other, where its books would not say
+    at_once: int | None = None  # concurrent calls, where its account does not report them
     worst: Mapping[str, int] = field(default_factory=dict)  # credits that are put aside for a call, by rung
 
 
@@ -83,7 +83,7 @@ class Providers:
         self._proxy = proxy
         self._trust = trust
         self._runtime = runtime
-        self._lines: dict[str, ProviderClient] = {}
+        self._clients: dict[str, ProviderClient] = {}
 
     @property
     def rungs(self) -> tuple[str, ...]:
@@ -102,29 +102,29 @@ class Providers:
                 raise RuntimeError(f"{row.name} without a forward proxy")
             way = self._forward.open_way()
         provider = _make(row, Wish(rung, access.key, access.url, session, access.worst.get(rung), way))
-        line = self._line(row.name, own)
-        return ProviderSession(rung, provider, line, guard, self._never_send, self._clock, self._patience, way)
+        client = self._client(row.name, own)
+        return ProviderSession(rung, provider, client, guard, self._never_send, self._clock, self._patience, way)
 
     def resting(self, rung: str, own: OwnKey | None = None) -> ProviderUnusable | None:
         """Return the locally known reason why no call can be made on a rung now; None for our own rungs."""
-        line = self._lines.get(_line_name(provider_of(rung), own))
-        return line.fuse.resting() if line else None
+        client = self._clients.get(_client_name(provider_of(rung), own))
+        return client.breaker.resting() if client else None
 
     def forget(self, known: Collection[str]) -> None:
         """Drop the clients of jobs with a key of their own that are not among the `known` jobs any more."""
-        gone = [name for name in self._lines if (whose := job_of_key(name)) and whose not in known]
+        gone = [name for name in self._clients if (whose := job_of_key(name)) and whose not in known]
         for name in gone:
-            del self._lines[name]
+            del self._clients[name]
 
     async def account(self, provider: str) -> ProviderAccount | None:
         """Return the usage of the provider account; None if it reports none or cannot be read."""
         books = self._books(provider)
-        return await self._line(provider).account(books) if books else None
+        return await self._client(provider).account(books) if books else None
 
     async def read_books(self, provider: str) -> ProviderAccount | None:
         """Read the usage of the provider account; None if there is none. Raises Unread if it cannot be read."""
         books = self._books(provider)
-        return await self._line(provider).read_books(books) if books else None
+        return await self._client(provider).read_books(books) if books else None
 
     def _books(self, provider: str) -> ProviderApi | None:
         """Return the provider on its first rung, to ask for its account; None for a browser, which has none."""
@@ -151,22 +151,22 @@ class Providers:
         given = ((row.key, access.key), (row.address, access.url))
         return next((one.variable for one, value in given if one and one.is_required and not value), "")
 
-    def _line(self, provider: str, own: OwnKey | None = None) -> ProviderClient:
-        name = _line_name(provider, own)
-        line = self._lines.get(name)
-        if line is None:
+    def _client(self, provider: str, own: OwnKey | None = None) -> ProviderClient:
+        name = _client_name(provider, own)
+        client = self._clients.get(name)
+        if client is None:
             row, access = providers()[provider], self._access.get(provider, ProviderAccess())
             most = min(self._at_once, access.at_once or self._at_once)
-            seats = CallSlots(self._places, f"provider:{name}", self._holder, most)
+            slots = CallSlots(self._places, f"provider:{name}", self._holder, most)
             self._runtime = self._runtime or Runtime(workers=1)
             rule = OWN_SERVER if row.is_own_server else PROVIDER
-            fuse = ProviderBreaker(self._breakers, name, rule, self._clock, self._believed)
+            breaker = ProviderBreaker(self._breakers, name, rule, self._clock, self._believed)
             url = access.url or row.url
-            line = ProviderClient(
-                seats, fuse, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust
+            client = ProviderClient(
+                slots, breaker, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust
             )
-            self._lines[name] = line
-        return line
+            self._clients[name] = client
+        return client
 
 
 def _provider(rung: str) -> Provider:
@@ -181,6 +181,6 @@ def _make(row: Provider, wish: Wish) -> ProviderApi:
     return make(wish)
 
 
-def _line_name(provider: str, own: OwnKey | None) -> str:
+def _client_name(provider: str, own: OwnKey | None) -> str:
     """Return the name of the provider's slots and circuit breaker, and of the provider in their messages."""
     return f"{provider}:{own.whose}" if own else provider

@@ -54,8 +54,8 @@ class ProviderClient:
 
     def __init__(
         self,
-        seats: CallSlots,
-        fuse: ProviderBreaker,
+        slots: CallSlots,
+        breaker: ProviderBreaker,
         clock: Clock,
         url: str,
         most: int,
@@ -64,8 +64,8 @@ class ProviderClient:
         proxy: str = "",
         trust: CertStore | None = None,
     ) -> None:
-        self.seats = seats
-        self.fuse = fuse
+        self.slots = slots
+        self.breaker = breaker
         self._clock = clock
         self._most = most
         self._known: int | None = None  # what the books allow
@@ -111,10 +111,10 @@ class ProviderClient:
 
     async def too_many(self, provider: ProviderApi) -> None:
         """Note that the provider refused a call because others were running."""
-        running, before = self.seats.taken, self.seats.limit
+        running, before = self.slots.taken, self.slots.limit
         await self._ask(provider)
-        if self.seats.limit >= before:
-            # The books say nothing new: somebody else may use the key. What runs here at the moment is what it takes.
+        if self.slots.limit >= before:
+            # The account shows no new limit: others may use the key. So the limit is what runs here at the moment.
             self._raise_at = self._clock.monotonic() + _ASK_AGAIN
             self._set_limit(provider, max(1, running))
 
@@ -123,7 +123,7 @@ class ProviderClient:
             return
         async with self._asking:
             if self._clock.monotonic() - self._asked < _ASK_AGAIN:
-                return  # somebody else has asked meanwhile
+                return  # another call has asked meanwhile
             self._asked = self._clock.monotonic()
             account = await self.account(provider)
             if account is not None and account.at_once:
@@ -175,8 +175,8 @@ class ProviderClient:
             return await read_body(arrived, read_headers(arrived), BodyLimit(_ACCOUNT_BYTES))
 
     def _set_limit(self, provider: ProviderApi, limit: int) -> None:
-        if limit != self.seats.limit:
-            self.seats.set_limit(limit)
+        if limit != self.slots.limit:
+            self.slots.set_limit(limit)
             log.info("provider.limit_learned", provider=provider.name, limit=limit)
 
 

@@ -104,7 +104,7 @@ class ScrapingBee:
         if head.status == 413:
             raise FetchError(Trouble(Reason.TOO_LARGE, f"for {self.title}", head.status), credits)
         if head.status < 400:
-            # A page perhaps, but nobody says whose.
+            # Perhaps a page, but without its URL.
             raise failed(self.name, self.title, Reason.PROVIDER_UNREADABLE, head, credits, "headers are missing")
         reason = Reason.PROVIDER_AWAY if head.status > 500 else _FAILURES.get(head.status, Reason.PROVIDER_REFUSED)
         raise failed(self.name, self.title, reason, head, credits or 0)  # their own failures are free

@@ -39,7 +39,7 @@ class ProviderSession:
         self,
         rung: str,
         provider: ProviderApi,
-        line: ProviderClient,
+        client: ProviderClient,
         guard: Guard,
         never_send: DenyList,
         clock: Clock,
@@ -50,7 +50,7 @@ class ProviderSession:
         self._rung = rung
         self._way = way
         self._provider = provider
-        self._line = line
+        self._client = client
         self._guard = guard
         self._never_send = never_send
         self._clock = clock
@@ -72,7 +72,7 @@ class ProviderSession:
     ) -> Response:
         """One call; see Fetcher. A call that is refused because others run is a ProviderBusy, and no try of the page.
 
-        `timeout` is for the call alone: the time spent in the queue for a seat is not part of it.
+        `timeout` is for the call alone: the time spent in the queue for a slot is not part of it.
         """
         if self._closed:
             raise RuntimeError("this session is closed")
@@ -85,19 +85,19 @@ class ProviderSession:
         except FetchError as error:
             error.credits = 0
             raise
-        await self._line.learn(self._provider)
+        await self._client.learn(self._provider)
         limit = BodyLimit(max_bytes, truncate)
         try:
-            async with self._line.seats.one(timeout, self._patience):
+            async with self._client.slots.one(timeout, self._patience):
                 if before is not None:
                     await before()
-                await self._line.fuse.ask()
+                await self._client.breaker.ask()
                 told, body = await self._watched(url, timeout, limit, accept, sink)
         except NoFreeSlot:
             provider = self._provider
             raise failed(provider.name, provider.title, Reason.PROVIDER_BUSY, why="all its seats are taken") from None
         except ProviderBusy:
-            await self._line.too_many(self._provider)
+            await self._client.too_many(self._provider)
             raise
         return await self._response(url, told, body)
 
@@ -119,19 +119,19 @@ class ProviderSession:
         self, url: str, timeout: timedelta, limit: BodyLimit, accept: Accept | None, sink: Sink | None
     ) -> tuple[Told, bytes]:
         """Make the call, and report what it shows about the provider."""
-        fuse = self._line.fuse
+        breaker = self._client.breaker
         try:
             brought = await self._exchange(url, timeout, limit, accept, sink)
         except FetchError as error:
             if isinstance(error, ProviderTrouble):
                 self._log(url, error)
-            meant = await self._line.meant_by(self._provider, error)
-            raised = await fuse.failed(meant, again=self._was_poor)
+            meant = await self._client.meant_by(self._provider, error)
+            raised = await breaker.failed(meant, again=self._was_poor)
             self._was_poor |= meant.trouble.reason is Reason.PROVIDER_FAILED
             if raised is error:
                 raise
             raise raised from error
-        await fuse.worked()
+        await breaker.worked()
         return brought
 
     def _log(self, url: str, error: ProviderTrouble) -> None:
@@ -153,11 +153,11 @@ class ProviderSession:
         provider = self._provider
         told: Told | None = None
         try:
-            await self._line.check(provider)
+            await self._client.check(provider)
         except CLIENT_ERRORS as error:
             raise broken(provider, error, HEALTH_TIMEOUT) from error
         try:
-            async with self._line.send(provider.ask(url, timeout), timeout) as arrived:
+            async with self._client.send(provider.ask(url, timeout), timeout) as arrived:
                 head = Head(arrived.status.as_int(), read_headers(arrived))
                 told = provider.peek(head)
                 body = await self._read(arrived, head, told, limit, accept, sink)

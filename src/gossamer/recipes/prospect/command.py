@@ -145,7 +145,7 @@ SCREEN = Screen(
             "Only those with this verdict.",
             _verdict,
             "|".join(VERDICTS),
-            switch=("--unlinked-only", UNLINKED, "Only mentions for which nobody is linked."),
+            switch=("--unlinked-only", UNLINKED, "Only mentions without a link to the client."),
         ),
     ),
     last="flags",

@@ -89,5 +89,5 @@ class ProspectParams(FetchingParams):
     @classmethod
     def _has_a_client(cls, competitors: list[str], info: ValidationInfo) -> list[str]:
         if competitors and not info.data.get("client_domains"):
-            raise ValueError("without a client's domain there is nobody to compete with")
+            raise ValueError("competitors need a client's domain to be compared with")
         return competitors

@@ -121,7 +121,7 @@ class Ranking:
 
     def _turn(self, domain: str) -> None:
         self.domains_met += self._domain is not None
-        # The client's own site is nobody to write to.
+        # The client's own site is not to be contacted.
         if self._domain and not self._domain.is_own:
             self._waiting.append(self._domain)
         self._domain = Evidence(domain) if domain else None

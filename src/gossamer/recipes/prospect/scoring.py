@@ -13,7 +13,7 @@ from gossamer.recipes.prospect.verdicts import ON_EVERY_PAGE, UNLINKED
 
 TENTHS = 10
 
-# Up to 40: pages with a mention in their text that nobody has linked yet.
+# Up to 40: pages with a mention in their text that is not linked yet.
 PER_UNLINKED_PAGE, MOST_FOR_UNLINKED = 80, 400
 # A mention in a menu or on nearly every page is the site's furniture: a tenth.
 PER_FURNITURE_PAGE = 8
@@ -113,7 +113,7 @@ EVIDENCE = (
     Column("outbound_followed", "number"),
 )
 
-_OPEN = frozenset({UNLINKED, ""})  # without a client there is nobody who could be linked already
+_OPEN = frozenset({UNLINKED, ""})  # without a client no mention can be linked already
 _LINKED, _NOFOLLOW, _OWN = "linked", "nofollow", "own-site"
 _BEST_FIRST = ("title", "heading", "body", "navigation", "")
 _LONGEST = 200  # keywords are named up to so many characters

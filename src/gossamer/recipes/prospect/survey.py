@@ -81,7 +81,7 @@ class ProspectSurvey:
         progress = self._known.progress
         searched = f"{_several(progress.sites_total, 'domain')}, {_several(len(self._wanted_keywords), 'keyword')}"
         searched += (f", for {', '.join(self._clients)}" if self._clients else "") + _skipped(self._asked.job)
-        # Without a client there is nobody who could be linked already.
+        # Without a client no mention can be linked already.
         mentions = "unlinked mentions" if self._clients else "mentions"
         found = (
             f"{self._matches:,} on {_several(self._ranking.domains_met, 'domain')}; "

@@ -8,18 +8,18 @@ from gossamer.model.job import Job
 VERDICTS = {
     "unlinked": (
         "No link yet",
-        "the page mentions the keyword and links to nobody for it: the best ones to write to",
+        "the page mentions the keyword without a link for it: the best pages to contact",
     ),
     "links-elsewhere": (
         "Links to others",
-        "the page links to a competitor, or the keyword itself leads to somebody else",
+        "the page links to a competitor, or the keyword itself links to another site",
     ),
     "nofollow": (
         "Linked, but nofollow",
         "the page links to the client, and asks search engines not to follow the link",
     ),
     "linked": ("Linked", "the page links to the client already"),
-    "own-site": ("Client's own site", "the page is the client's own: nobody to write to"),
+    "own-site": ("Client's own site", "the page is the client's own: not to be contacted"),
 }
 
 WORDS = tuple((verdict, words) for verdict, (words, _) in VERDICTS.items())

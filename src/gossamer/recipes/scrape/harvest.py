@@ -84,7 +84,7 @@ class BoundScrape(Bound):
             "title": doc.title,
             "language": doc.language,
         }
-        # Of what is no page there is a body, and text if it is text.
+        # A response that is not a page has a body, and text if it is text.
         parts = self._parts if _is_page(doc) else {"text": _PARTS["text"]}
         data.update((name, make(doc)) for name, make in parts.items() if name in self._formats)
         if self._rules:

@@ -17,7 +17,7 @@ def _known(formats: list[str]) -> list[str]:
 
 
 def _sound(rules: dict[str, Any]) -> dict[str, Any]:
-    # What reads pages is loaded by whoever has rules for them.
+    # Loaded only for jobs with rules, because it loads what reads pages.
     from gossamer.analyze.rules import read_rules
 
     read_rules(rules)
