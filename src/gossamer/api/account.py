@@ -182,8 +182,8 @@ async def log_in(body: Credentials, parts: GivenParts) -> Tokens:
     if not await asyncio.to_thread(passwords.fits, body.password, kept) or user is None:
         raise UserError(
             "auth.login",
-            "E-mail address and password do not fit together.",
-            hint="Try again, or have a new password set.",
+            "Wrong e-mail address or password.",
+            hint="Try again, or ask the operator to set a new password.",
         )
     secret = tokens.refresh_secret()
     until = parts.app.clock.now() + tokens.REFRESH

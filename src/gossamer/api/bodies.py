@@ -44,7 +44,7 @@ class Bodies:
             detail = f"This account is sending more than {most:,} bytes at the same time."
             raise UserError("request.busy", detail, hint="Try again in a few seconds.")
         if self.held + size > _AT_ONCE * self.largest:
-            detail = "The server holds as many large requests as it can just now."
+            detail = "The server is handling as many large requests as it can."
             raise UserError("request.busy", detail, hint="Try again in a few seconds.")
         self.held += size
         self._of[account] += size
@@ -136,8 +136,8 @@ def most_values(longest_list: int) -> int:
 
 
 def no_text() -> UserError:
-    detail = "The request has zero characters, or halves of characters, in it."
-    return UserError("request.invalid", detail, hint="Send text that is text.")
+    detail = "The request contains zero characters or incomplete characters."
+    return UserError("request.invalid", detail, hint="Send valid text.")
 
 
 def _has_no_text(tail: bytes, piece: bytes, *, more: bool) -> bool:

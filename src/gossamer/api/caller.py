@@ -199,7 +199,7 @@ async def _check(connection: HTTPConnection, parts: Parts, caller: Caller, right
         raise UserError(
             "auth.forbidden",
             f"This key may {caller.right}, and this takes one that may {right}.",
-            hint="Use another key, or have one made with that scope.",
+            hint="Use another key, or ask for one with that scope.",
         )
     connection.scope["state"]["headers"] = await parts.rates.take("key", caller.name, settings.api_key_rate)
     await parts.rates.take("ip", connection.scope["state"]["ip"], settings.api_ip_rate)

@@ -19,7 +19,7 @@ from gossamer.api.vitals import Vitals
 from gossamer.app import App
 from gossamer.crawl.express import Express
 from gossamer.crawl.sitemap_import import ListingReaders
-from gossamer.model.account import Quota, credit_prices
+from gossamer.model.account import credit_prices
 from gossamer.model.export import Export
 from gossamer.recipes.base import Recipe
 
@@ -82,10 +82,6 @@ class Parts:
     def prices(self) -> Mapping[str, int]:
         """Account credits of a page, by what has read it."""
         return credit_prices(self.app.settings.quota_prices)
-
-    @property
-    def quota(self) -> Quota:
-        return self.app.quota
 
     def link(self, connection: HTTPConnection, path: str) -> str:
         """Return a link to this server: with the configured address, else the host that a trusted proxy names.

@@ -34,7 +34,7 @@ _HINTS: Mapping[str, str] = {
     "export.format": f"Name one or more of {', '.join(FORMATS)} in `format`.",
     "export.since": "Name one in `since_job`.",
     "job.key_taken": "Look at that job with GET /v1/jobs/ID, or send another Idempotency-Key.",
-    "job.mode_not_configured": "Use the mode free-only, or ask whoever runs the server for a provider.",
+    "job.mode_not_configured": "Use the mode free-only, or ask the operator of the server for a provider.",
     "job.name": "Give it one in `name`.",
     "job.params": "See GET /v1/recipes for what the recipe takes.",
     "job.state": "GET /v1/jobs/ID shows its state. POST /v1/jobs/ID/resume goes on with a paused job, .../pause and "
@@ -181,7 +181,7 @@ def install(api: FastAPI) -> None:
     """Register the handler for all errors."""
 
     async def answer(request: Request, error: Exception) -> Response:
-        detail = "Something went wrong here that should not. It was written to the server's log."
+        detail = "Something went wrong on the server. It was written to the server's log."
         return answer_to(request, error) or problem(
             request_id(request), 500, "internal", detail, hint="Report it with the request id."
         )

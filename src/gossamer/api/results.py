@@ -200,7 +200,7 @@ async def fetch(job_id: UUID, export_id: UUID, tenant: Reader, parts: GivenParts
         raise UserError(
             "export.not_ready",
             f"{one.name} is not there: it is {views.export(one, None).state}, or lies on another machine.",
-            hint="Look how far it is, or have it made anew.",
+            hint="Check its state, or export it again.",
         )
     path = export_store.path(one)
     if path is not None:
@@ -234,8 +234,8 @@ async def fetch_by_link(
     if export_store.local.verify(f"{SERVED}{key}?expires={expires}&signature={signature}", now) is None:
         raise UserError(
             "link.refused",
-            "This link is over, was changed, or was never one of ours.",
-            hint="Ask for a new one where you have it from.",
+            "This link has expired or is invalid.",
+            hint="Ask the person who sent you the link for a new one.",
         )
     path = export_store.local.path(key)
     if path.is_file():
@@ -245,7 +245,7 @@ async def fetch_by_link(
         # The file was kept locally while object storage was away.
         left = timedelta(seconds=max(1, int(expires) - int(now.timestamp())))
         return RedirectResponse(await export_store.remote.link(key, left), status_code=307)
-    raise UserError("link.gone", "The file of this link was deleted.", hint="Have it made anew.")
+    raise UserError("link.gone", "The file of this link was deleted.", hint="Export it again.")
 
 
 @erasing.delete(

@@ -110,7 +110,7 @@ async def serve(
 
 async def _who_works(app: App, *, api_only: bool) -> str:
     if api_only:
-        return "Jobs are worked elsewhere."
+        return "Jobs run in another process."
     if runner := app.lock.holder():
         return f"Process {runner} works this home's jobs; this one takes over when that ends."
     if runner is not None:
@@ -126,7 +126,7 @@ def _greet(say: Callable[[str], None], listener: socket.socket, key: str, worked
     host, port = listener.getsockname()[:2]
     where = f"[{host}]" if ":" in host else host
     if key:
-        say("The first key of this server. It may do everything, and is shown this once:")
+        say("Admin API key. Save it now, it won't be shown again:")
         say(f"  {key}")
     say(f"Listening on http://{where}:{port} (see /docs). {worked} Ctrl-C stops.")
 
@@ -226,7 +226,6 @@ class HomeWorker:
         self._app = app
         self._express = express
         self._processes = processes
-        self.is_working = False
 
     async def run(self) -> None:
         """Run until cancelled; the child processes then settle or return their visits."""
@@ -246,12 +245,10 @@ class HomeWorker:
             await asyncio.sleep(pause)
 
     async def _work(self, runner: Runner) -> float:
-        self.is_working = True
         looking = asyncio.create_task(runner.look_after())
         try:
             await looking
         finally:
-            self.is_working = False
             looking.cancel()
             with suppress(asyncio.CancelledError, GossamerError):
                 await looking

@@ -285,7 +285,7 @@ class Tenant:
             raise UserError(
                 "results.deleted",
                 f"The results of job {job.id} were deleted.",
-                hint="To have them again, submit the job anew.",
+                hint="To get them again, submit the job again.",
             )
 
     async def scraped(self, job: Job, url: str) -> ScrapedPage | None:

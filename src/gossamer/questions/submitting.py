@@ -62,7 +62,9 @@ async def foreseen(view: View, walk: Walk, domains: Texts, probed: Probed | None
     """Forecast a job's cost, using a sample of homepages if there is one; None if it cannot cost anything."""
     asked = walk.asked(await _targets(domains), view.prices)
     if probed and not 0 <= probed.climbing + probed.gone <= probed.asked <= MAX_TARGETS:
-        raise UserError("job.probed", "What was seen of homepages does not add up.", hint="Look once more.")
+        raise UserError(
+            "job.probed", "The counts of checked homepages do not add up.", hint="Check the homepages again."
+        )
     return await view.forecast(asked, probed) if asked.costs_something else None
 
 

@@ -209,7 +209,7 @@ def _may_not(asker: Asker, right: Right) -> UserError:
     return UserError(
         "auth.forbidden",
         f"This key may {asker.right}, and this takes one that may {right}.",
-        hint="Use another key, or have one made with that scope.",
+        hint="Use another key, or ask for one with that scope.",
     )
 
 
@@ -232,7 +232,9 @@ def policy_of(recipes: Mapping[str, Recipe], job: Job) -> CrawlPolicy:
     except ValidationError as error:
         what = "; ".join(f"{'.'.join(map(str, one['loc']))}: {sentence_of(one)}" for one in error.errors())
         raise UserError(
-            "job.unusable", f"The parameters of job {short(job.id)} mean nothing to this program ({what}).", hint=_HINT
+            "job.unusable",
+            f"The parameters of job {short(job.id)} cannot be read by this program ({what}).",
+            hint=_HINT,
         ) from error
 
 
@@ -248,7 +250,7 @@ async def refuse_gone(view: View, database: Database, job: Job) -> None:
         raise UserError(
             "results.deleted",
             f"The results of job {identifier} were deleted{f' on {date(at)}' if at else ''}.",
-            hint="To have them again, run the job anew with 'gossamer job run'.",
+            hint="To get them again, run the job again with 'gossamer job run'.",
         )
     kept = await database.read(retention_queries.kept_job, job.id)
     if kept is None or kept.hidden_at is None:
@@ -256,9 +258,9 @@ async def refuse_gone(view: View, database: Database, job: Job) -> None:
     ahead = look_ahead(kept, view.terms, view.now)
     if ahead.step is NextStep.SHOW:
         return
-    back = f"'gossamer job resume {identifier}' brings them back."
+    back = f"'gossamer job resume {identifier}' shows them again."
     if job.state is JobState.COMPLETED:
-        back = "To have them back, raise GOSSAMER_RETENTION and run 'gossamer system retention --run'."
+        back = "To see them again, raise GOSSAMER_RETENTION and run 'gossamer system retention --run'."
     raise UserError(
         "results.hidden",
         f"The results of job {identifier} are hidden since {date(kept.hidden_at)} "
