@@ -21,6 +21,7 @@ from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.tenant import Tenant
 from gossamer.errors import StorageAway, UserError
 from gossamer.model.account import DEFAULT, ApiKey, Right
+from gossamer.questions.view import missing_right
 
 _WRONG = (
     "Check that you copied the whole key. Ask whoever runs this server for one: 'gossamer system keys create NAME'."
@@ -196,11 +197,7 @@ async def _check(connection: HTTPConnection, parts: Parts, caller: Caller, right
     """
     settings = parts.app.settings
     if not caller.right.includes(right):
-        raise UserError(
-            "auth.forbidden",
-            f"This key may {caller.right}, and this takes one that may {right}.",
-            hint="Use another key, or ask for one with that scope.",
-        )
+        raise missing_right(caller.right, right)
     connection.scope["state"]["headers"] = await parts.rates.take("key", caller.name, settings.api_key_rate)
     await parts.rates.take("ip", connection.scope["state"]["ip"], settings.api_ip_rate)
     if parts.stale_cache.is_away():

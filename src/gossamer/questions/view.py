@@ -108,14 +108,14 @@ class View:
         if asker and meant != asker.account:
             self.house()
         if asker and not asker.right.includes(Right.ADMIN):
-            raise _may_not(asker, Right.ADMIN)
+            raise missing_right(asker.right, Right.ADMIN)
         return meant, self._app.database
 
     def own(self, right: Right) -> tuple[str, Database]:
         """Return the caller's account and its database, if the key has this right."""
         asker = self._asker
         if asker and not asker.right.includes(right):
-            raise _may_not(asker, right)
+            raise missing_right(asker.right, right)
         return asker.account if asker else DEFAULT, self._app.database
 
     async def keys(self, digits: str) -> list[ApiKey]:
@@ -205,10 +205,11 @@ class View:
         return self._app.page_files()
 
 
-def _may_not(asker: Asker, right: Right) -> UserError:
+def missing_right(right: Right, needed: Right) -> UserError:
+    """Return the error of a key whose right is too low."""
     return UserError(
         "auth.forbidden",
-        f"This key may {asker.right}, and this takes one that may {right}.",
+        f"This key may {right}, and this takes one that may {needed}.",
         hint="Use another key, or ask for one with that scope.",
     )
 
