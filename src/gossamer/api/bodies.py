@@ -136,7 +136,7 @@ def most_values(longest_list: int) -> int:
 
 
 def no_text() -> UserError:
-    detail = "The request contains zero characters or incomplete characters."
+    detail = "The request has zero characters, or halves of characters, in it."
     return UserError("request.invalid", detail, hint="Send valid text.")
 
 
