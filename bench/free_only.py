@@ -23,14 +23,14 @@ from bench.figure import BenchFailed, Figure
 from bench.meter import Part, cost_of_a_look, metered
 from bench.sample_web import Web, sample_web
 from gossamer.app import open_deps
-from gossamer.crawl import crawl_setup, outcome, request_budget, requester, visit
+from gossamer.crawl import crawl_setup, outcome, requester, visit
 from gossamer.db.schema import upgrade
 from gossamer.frontier import frontier
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.model.url import host_of
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.settle import commit
 from gossamer.store import charges, counters, jobs, rung_stats
@@ -44,11 +44,11 @@ _ASKED: Mapping[str, Mapping[str, Any]] = {
 }
 
 _LADDER: tuple[Part, ...] = (
-    (visit.Walk, "_rung"),
+    (visit.SiteCrawl, "_rung"),
     (frontier.Frontier, "_first_rung"),
     (outcome, "next_step"),
     (outcome.Outcomes, "_climb"),
-    (crawl_setup.Walks, "_begin"),
+    (crawl_setup.Crawler, "_begin"),
     (crawl_setup, "rungs_of_job"),
     (commit, "_still_ours"),
     (commit.Climbs, "meet"),
@@ -63,11 +63,11 @@ _MEMORY: tuple[Part, ...] = (
 )
 _LEDGER: tuple[Part, ...] = (
     (crawl_setup, "RequestBudget"),
-    (request_budget.RequestBudget, "take_charges"),
-    (request_budget.RequestBudget, "put_aside"),
-    (request_budget.RequestBudget, "pay"),
+    (requester.RequestBudget, "take_charges"),
+    (requester.RequestBudget, "reserve"),
+    (requester.RequestBudget, "charge"),
     (requester, "_cost_of"),
-    (requester.Requester, "_put_aside"),
+    (requester.Requester, "_reserve"),
     (frontier.PaidOutcomes, "__init__"),
     (frontier.PaidOutcomes, "read"),
     (frontier.PaidOutcomes, "failed"),
@@ -125,7 +125,7 @@ async def _walk(home: Path, web: Web, name: str) -> tuple[float, int]:
             deps.database, deps.recipes, JobRequest("Bench", "prospect", {**wanted, **_ASKED[name]}, targets)
         )
         began = time.process_time()
-        shard = Shard(deps, 0, 1, "bench/0-1")
+        shard = ShardWorker(deps, 0, 1, "bench/0-1")
         running = asyncio.create_task(shard.run())
         try:
             async with asyncio.timeout(_LONGEST):

@@ -15,7 +15,7 @@ from gossamer.db.schema import upgrade
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.store import jobs
 
@@ -96,7 +96,7 @@ async def submit_job(deps: WorkerDeps, *hosts: str) -> UUID:
 
 
 async def work_until_over(deps: WorkerDeps, job_id: UUID, seconds: float = 60) -> None:
-    shard = Shard(deps, 0, 1, "home/0-1")
+    shard = ShardWorker(deps, 0, 1, "home/0-1")
     running = asyncio.create_task(shard.run())
     async with asyncio.timeout(seconds):
         while True:

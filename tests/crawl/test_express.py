@@ -15,8 +15,9 @@ import pytest
 from sqlalchemy import select, update
 
 from gossamer.clock import SystemClock
+from gossamer.crawl.completion import close_at_once
 from gossamer.crawl.crawl_setup import Claimed, load_held
-from gossamer.crawl.express import Express, Guests
+from gossamer.crawl.express import Express, ExpressVisits
 from gossamer.db import tables
 from gossamer.db.schema import ready_database
 from gossamer.db.transactions import Tx
@@ -31,7 +32,6 @@ from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.worker import ExpressSlot
 from gossamer.recipes.registry import RECIPES
 from gossamer.recipes.scrape.request import scrape_request
-from gossamer.runtime.job_completion import close_at_once
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import accounts, counters, events, usage, visits
@@ -156,7 +156,7 @@ async def test_a_visit_goes_over_the_line_and_its_end_comes_back(database: AnyDa
         walked.append(claimed.waiting[0].url)
         return asyncio.create_task(asyncio.sleep(0))
 
-    guests = Guests(theirs, database, walk, lambda here: 1)
+    guests = ExpressVisits(theirs, database, walk, lambda here: 1)
     assert express.express_slot("a.test") is None
     express.connect(WORKER, 0, 1, ours)
     running = asyncio.create_task(guests.run())
@@ -208,7 +208,7 @@ async def test_a_visit_that_is_still_walked_is_not_taken_away_by_stopping(databa
         begun.put_nowait(claimed)
         return asyncio.create_task(_after(over))
 
-    guests = Guests(theirs, database, walk, lambda _: 1)
+    guests = ExpressVisits(theirs, database, walk, lambda _: 1)
     express.connect(WORKER, 0, 1, ours)
     running = asyncio.create_task(guests.run())
     given = await until(lambda: express.express_slot("a.test"))
@@ -228,7 +228,7 @@ async def test_a_visit_that_is_still_walked_is_not_taken_away_by_stopping(databa
     await hang_up(guests)
 
 
-async def hang_up(guests: Guests) -> None:
+async def hang_up(guests: ExpressVisits) -> None:
     """Both ends of the line hear of it within a few turns of the loop."""
     guests.close()
     for _ in range(10):

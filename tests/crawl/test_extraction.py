@@ -194,17 +194,17 @@ def test_plain_rules_are_run_at_once_and_others_are_not() -> None:
         {"xpath": "count(//li)"},
         "//a[@rel='x']/@href",
     ):
-        assert rules({"field": plain}).here(document("<h1>Lamp</h1>")) is not None, plain
+        assert rules({"field": plain}).fields_now(document("<h1>Lamp</h1>")) is not None, plain
     for other in ("p ~ p", "div:has(p)", HOSTILE, "//p[contains(., 'x')]", "//p/ancestor::div", "//a/..", "a b c d e"):
-        assert rules({"field": other}).here(document("<h1>Lamp</h1>")) is None, other
-    assert rules({"field": "h1"}).here(document("<h1>Lamp</h1>" + "<p>word</p>" * 100_000)) is None
+        assert rules({"field": other}).fields_now(document("<h1>Lamp</h1>")) is None, other
+    assert rules({"field": "h1"}).fields_now(document("<h1>Lamp</h1>" + "<p>word</p>" * 100_000)) is None
 
 
 def test_plain_rules_inside_each_other_are_run_at_once_for_a_moment_only() -> None:
     every = {"css": "p", "list": True}
     nested = rules({"a": {**every, "fields": {"b": {"xpath": "//p", "list": True}}}})
     began = time.monotonic()
-    assert nested.here(document("<p>word</p>" * 4_000)) is None
+    assert nested.fields_now(document("<p>word</p>" * 4_000)) is None
     assert time.monotonic() - began < 5
 
 

@@ -13,7 +13,7 @@ from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.store import jobs
 from gossamer_sandbox.providers import emulate
@@ -58,7 +58,7 @@ async def test_a_browser_that_is_led_inside_gets_nowhere_and_its_page_says_so(tm
                 target = Target("shop.test", ("http://shop.test/",), "shop.test")
                 asked = {"keywords": ["CRM"], "mode": "own", "ladder": ["flaresolverr"]}
                 job = await submit(deps.database, deps.recipes, JobRequest("t", "prospect", asked, (target,)))
-                shard = Shard(deps, 0, 1, "home/0-1")
+                shard = ShardWorker(deps, 0, 1, "home/0-1")
                 running = asyncio.create_task(shard.run())
                 async with asyncio.timeout(30):
                     while (await deps.database.read(jobs.states, [job.id]))[job.id] is not JobState.COMPLETED:

@@ -11,7 +11,7 @@ from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.recipes.prospect.harvest import BoundProspect
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.store import counters, sites
 from tests.crawl.scripted import PAGE, Site, kit_for, submit_job, work_until_over
 
@@ -57,7 +57,7 @@ async def test_a_worker_that_is_stopping_begins_nothing_new(tmp_path: Path) -> N
     site = Site(answer, slow={"late.test": 6.0})
     async with kit_for(tmp_path, site, rate=20) as deps:
         await submit_job(deps, "late.test", *(f"quick{number}.test" for number in range(8)))
-        shard = Shard(deps, 0, 1, "home/0-1")
+        shard = ShardWorker(deps, 0, 1, "home/0-1")
         running = asyncio.create_task(shard.run())
         while len(site.asked) < 60:
             await asyncio.sleep(0.05)

@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.clock import FrozenClock
 from gossamer.crawl.domain_pacing import DomainPacing
-from gossamer.crawl.ip_block import BLOCKING, MOST_SITES, AddressWatch, Change, Count, Finding, Sightings
+from gossamer.crawl.ip_block import BLOCKING, MOST_SITES, Count, IpBlockDetector, IpBlockFinding, JobRefusals, Reaction
 from gossamer.crawl.redirects import Moved
 from gossamer.model.document import Document, Response
 from gossamer.model.trouble import Reason, Trouble
@@ -35,16 +35,16 @@ class Crowd:
 
     def __init__(self) -> None:
         self.clock = FrozenClock()
-        self.watch = AddressWatch(self.clock)
+        self.detector = IpBlockDetector(self.clock)
         self._met = 0
 
     def meet(self, blocking: int, reading: int, job: UUID = JOB) -> None:
         for outcome in [BLOCKED] * blocking + [PAGE] * reading:
             self._met += 1
-            self.watch.sightings(job).note(f"s{self._met}.test", outcome)
+            self.detector.refusals(job).note(f"s{self._met}.test", outcome)
 
-    def changes(self) -> list[Change]:
-        return [finding.change for finding in self.watch.look()]
+    def changes(self) -> list[Reaction]:
+        return [finding.change for finding in self.detector.look()]
 
 
 @pytest.fixture
@@ -58,54 +58,54 @@ def clock() -> FrozenClock:
 
 
 @pytest.fixture
-def sightings(clock: FrozenClock) -> Sightings:
-    return Sightings(clock, WINDOW)
+def refusals(clock: FrozenClock) -> JobRefusals:
+    return JobRefusals(clock, WINDOW)
 
 
-def test_a_site_counts_once_and_by_its_latest_page(sightings: Sightings) -> None:
-    sightings.note("a.test", BLOCKED)
-    sightings.note("a.test", BLOCKED)
-    sightings.note("b.test", PAGE)
-    assert sightings.count() == Count(1, 2)
-    sightings.note("a.test", PAGE)
-    sightings.note("b.test", BLOCKED)
-    sightings.note("b.test", PAGE)
-    assert sightings.count() == Count(0, 2)
+def test_a_site_counts_once_and_by_its_latest_page(refusals: JobRefusals) -> None:
+    refusals.note("a.test", BLOCKED)
+    refusals.note("a.test", BLOCKED)
+    refusals.note("b.test", PAGE)
+    assert refusals.count() == Count(1, 2)
+    refusals.note("a.test", PAGE)
+    refusals.note("b.test", BLOCKED)
+    refusals.note("b.test", PAGE)
+    assert refusals.count() == Count(0, 2)
 
 
 @pytest.mark.parametrize("reason", list(Reason))
-def test_only_refusals_count_as_blocking(sightings: Sightings, reason: Reason) -> None:
-    sightings.note("a.test", Trouble(reason))
+def test_only_refusals_count_as_blocking(refusals: JobRefusals, reason: Reason) -> None:
+    refusals.note("a.test", Trouble(reason))
     refuses = reason in {Reason.BLOCKED, Reason.CAPTCHA, Reason.FORBIDDEN, Reason.RATE_LIMITED}
-    assert sightings.count() == (Count(1, 1) if refuses else Count(0, 0))
+    assert refusals.count() == (Count(1, 1) if refuses else Count(0, 0))
     assert refuses == (reason in BLOCKING)
 
 
-def test_what_says_nothing_about_us_changes_nothing(sightings: Sightings) -> None:
-    sightings.note("a.test", BLOCKED)
-    sightings.note("a.test", Trouble(Reason.TIMEOUT))
-    sightings.note("b.test", Moved("http://c.test/", 301))
-    assert sightings.count() == Count(1, 1)
+def test_what_says_nothing_about_us_changes_nothing(refusals: JobRefusals) -> None:
+    refusals.note("a.test", BLOCKED)
+    refusals.note("a.test", Trouble(Reason.TIMEOUT))
+    refusals.note("b.test", Moved("http://c.test/", 301))
+    assert refusals.count() == Count(1, 1)
 
 
-def test_what_is_older_than_the_window_is_forgotten(sightings: Sightings, clock: FrozenClock) -> None:
-    sightings.note("a.test", BLOCKED)
-    sightings.note("b.test", BLOCKED)
+def test_what_is_older_than_the_window_is_forgotten(refusals: JobRefusals, clock: FrozenClock) -> None:
+    refusals.note("a.test", BLOCKED)
+    refusals.note("b.test", BLOCKED)
     clock.advance(200)
-    sightings.note("a.test", BLOCKED)
-    sightings.note("c.test", PAGE)
+    refusals.note("a.test", BLOCKED)
+    refusals.note("c.test", PAGE)
     clock.advance(100)
-    assert sightings.count() == Count(1, 2)
+    assert refusals.count() == Count(1, 2)
     clock.advance(200)
-    assert sightings.count() == Count(0, 0)
+    assert refusals.count() == Count(0, 0)
 
 
-def test_only_the_latest_sites_are_kept(sightings: Sightings) -> None:
+def test_only_the_latest_sites_are_kept(refusals: JobRefusals) -> None:
     for number in range(MOST_SITES):
-        sightings.note(f"b{number}.test", BLOCKED)
+        refusals.note(f"b{number}.test", BLOCKED)
     for number in range(100):
-        sightings.note(f"r{number}.test", PAGE)
-    assert sightings.count() == Count(MOST_SITES - 100, MOST_SITES)
+        refusals.note(f"r{number}.test", PAGE)
+    assert refusals.count() == Count(MOST_SITES - 100, MOST_SITES)
 
 
 @pytest.mark.parametrize(
@@ -123,77 +123,77 @@ def test_only_the_latest_sites_are_kept(sightings: Sightings) -> None:
 )
 def test_over_a_fifth_of_many_sites_slows_the_job_down(crowd: Crowd, blocking: int, reading: int, slows: bool) -> None:
     crowd.meet(blocking, reading)
-    found = crowd.watch.look()
-    assert found == ([Finding(JOB, Change.SLOW_DOWN, Count(blocking, blocking + reading))] if slows else [])
-    assert crowd.watch.slow is slows
-    assert crowd.watch.look() == []  # once is enough
+    found = crowd.detector.look()
+    assert found == ([IpBlockFinding(JOB, Reaction.SLOW_DOWN, Count(blocking, blocking + reading))] if slows else [])
+    assert crowd.detector.slow is slows
+    assert crowd.detector.look() == []  # once is enough
 
 
 def test_a_job_that_is_still_blocked_after_two_minutes_pauses(crowd: Crowd) -> None:
     crowd.meet(8, 23)
-    assert crowd.changes() == [Change.SLOW_DOWN]
+    assert crowd.changes() == [Reaction.SLOW_DOWN]
     crowd.clock.advance(60)
     crowd.meet(20, 30)
     crowd.clock.advance(59)
     assert crowd.changes() == []
     crowd.clock.advance(1)
-    assert crowd.watch.look() == [Finding(JOB, Change.PAUSE, Count(28, 81))]
+    assert crowd.detector.look() == [IpBlockFinding(JOB, Reaction.PAUSE, Count(28, 81))]
 
 
 def test_a_pause_needs_more_sites_than_those_that_slowed_the_job(crowd: Crowd) -> None:
     crowd.meet(12, 28)
-    assert crowd.changes() == [Change.SLOW_DOWN]
+    assert crowd.changes() == [Reaction.SLOW_DOWN]
     crowd.clock.advance(120)
     crowd.meet(9, 0)
     assert crowd.changes() == []
     crowd.meet(1, 0)
-    assert crowd.changes() == [Change.PAUSE]
+    assert crowd.changes() == [Reaction.PAUSE]
 
 
 def test_slowing_down_is_judged_by_what_came_after_it(crowd: Crowd) -> None:
     """Many were blocking at full speed and are still in the window; none is since."""
     crowd.meet(300, 700)
-    assert crowd.changes() == [Change.SLOW_DOWN]
+    assert crowd.changes() == [Reaction.SLOW_DOWN]
     crowd.clock.advance(150)
     crowd.meet(0, 200)
     assert crowd.changes() == []
-    assert crowd.watch.slow
+    assert crowd.detector.slow
     crowd.clock.advance(150)  # and now they are not
-    assert crowd.changes() == [Change.RECOVER]
+    assert crowd.changes() == [Reaction.RECOVER]
 
 
 def test_under_a_tenth_the_job_is_back_at_its_usual_speed(crowd: Crowd) -> None:
     crowd.meet(8, 23)
-    assert crowd.changes() == [Change.SLOW_DOWN]
+    assert crowd.changes() == [Reaction.SLOW_DOWN]
     crowd.meet(0, 49)  # 8 of 80: just a tenth
     assert crowd.changes() == []
     crowd.meet(0, 1)
-    assert crowd.watch.look() == [Finding(JOB, Change.RECOVER, Count(8, 81))]
-    assert not crowd.watch.slow
+    assert crowd.detector.look() == [IpBlockFinding(JOB, Reaction.RECOVER, Count(8, 81))]
+    assert not crowd.detector.slow
     crowd.meet(20, 0)
-    assert crowd.changes() == [Change.SLOW_DOWN]
+    assert crowd.changes() == [Reaction.SLOW_DOWN]
 
 
 def test_jobs_are_judged_apart(crowd: Crowd) -> None:
     crowd.meet(10, 10, JOB)
     crowd.meet(0, 80, OTHER)
-    assert [(finding.job_id, finding.change) for finding in crowd.watch.look()] == [(JOB, Change.SLOW_DOWN)]
-    crowd.watch.forget(JOB)
-    assert crowd.watch.jobs() == {OTHER}
-    assert not crowd.watch.slow
+    assert [(finding.job_id, finding.change) for finding in crowd.detector.look()] == [(JOB, Reaction.SLOW_DOWN)]
+    crowd.detector.forget(JOB)
+    assert crowd.detector.jobs() == {OTHER}
+    assert not crowd.detector.slow
 
 
 def test_a_forgotten_job_begins_anew(crowd: Crowd) -> None:
     crowd.meet(20, 0)
-    before = crowd.watch.sightings(JOB)
-    assert crowd.changes() == [Change.SLOW_DOWN]
-    crowd.watch.forget(JOB)
+    before = crowd.detector.refusals(JOB)
+    assert crowd.changes() == [Reaction.SLOW_DOWN]
+    crowd.detector.forget(JOB)
     before.note("late.test", BLOCKED)  # by a walk that was still on its way
-    assert crowd.watch.sightings(JOB).count() == Count(0, 0)
+    assert crowd.detector.refusals(JOB).count() == Count(0, 0)
     crowd.meet(19, 0)
     assert crowd.changes() == []
     crowd.meet(1, 0)
-    assert crowd.changes() == [Change.SLOW_DOWN]
+    assert crowd.changes() == [Reaction.SLOW_DOWN]
 
 
 def test_the_governor_gives_twice_the_room_and_more_only_where_more_is_wanted() -> None:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from gossamer.clock import FrozenClock
 from gossamer.crawl.domain_pacing import DomainPacing
-from gossamer.crawl.ip_block import AddressWatch, IpBlockGuard
+from gossamer.crawl.ip_block import IpBlockDetector, IpBlockGuard
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason, Trouble
@@ -22,12 +22,12 @@ class Process:
     def __init__(self, database: AnyDatabase) -> None:
         self.clock = FrozenClock()
         self.pacing = DomainPacing(lambda _: SECOND)
-        self.ip_block_guard = IpBlockGuard(database, self.pacing, AddressWatch(self.clock))
+        self.ip_block_guard = IpBlockGuard(database, self.pacing, IpBlockDetector(self.clock))
 
     def be_blocked(self, job: Job, sites: int) -> None:
         for number in range(sites):
             host = f"{self.clock.monotonic()}-{number}.test"
-            self.ip_block_guard.sightings(job.id).note(host, Trouble(Reason.FORBIDDEN, http_status=403))
+            self.ip_block_guard.refusals(job.id).note(host, Trouble(Reason.FORBIDDEN, http_status=403))
 
     @property
     def pace(self) -> tuple[timedelta, int, int]:
@@ -49,7 +49,7 @@ async def test_it_slows_down_all_jobs_of_the_process_and_pauses_the_blocked_one(
     blocked, other = [await database.write(make_job, host) for host in ("a.test", "b.test")]
     process = Process(database)
     running = {blocked.id, other.id}
-    process.ip_block_guard.sightings(other.id)
+    process.ip_block_guard.refusals(other.id)
     assert await process.ip_block_guard.look(running) == set()
     assert process.pace == (SECOND, 9, 1)
     process.be_blocked(blocked, 20)

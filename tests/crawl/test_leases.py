@@ -30,26 +30,26 @@ def _visit(lease: UUID) -> Visit:
 
 async def test_a_walk_whose_page_has_come_or_is_paid_for_is_not_cut_off() -> None:
     clock = FrozenClock()
-    holds = HeldLeases(clock, timedelta(seconds=60))
-    walking = [holds.take(_visit(uuid4()), clock.monotonic()) for _ in range(3)]
-    asking, answered, paying = walking
-    for hold in walking:
-        hold.walk = asyncio.create_task(asyncio.sleep(60))
+    leases = HeldLeases(clock, timedelta(seconds=60))
+    crawling = [leases.take(_visit(uuid4()), clock.monotonic()) for _ in range(3)]
+    asking, answered, paying = crawling
+    for lease in crawling:
+        lease.task = asyncio.create_task(asyncio.sleep(60))
     answered.answered = paying.paying = True
     await asyncio.sleep(0)
-    holds.stop()
+    leases.stop()
     clock.advance(5)
 
-    holds.cut_off(3)
+    leases.cut_off(3)
     await asyncio.sleep(0)
-    assert [_is_cut_off(hold) for hold in walking] == [True, False, False]
+    assert [_is_cut_off(lease) for lease in crawling] == [True, False, False]
 
     answered.answered = paying.paying = False
-    holds.cut_off(3)
+    leases.cut_off(3)
     await asyncio.sleep(0)
-    assert [_is_cut_off(hold) for hold in walking] == [True, True, True]
+    assert [_is_cut_off(lease) for lease in crawling] == [True, True, True]
     assert asking.stop.is_set()
 
 
-def _is_cut_off(hold: HeldLease) -> bool:
-    return hold.walk is not None and hold.walk.cancelled()
+def _is_cut_off(lease: HeldLease) -> bool:
+    return lease.task is not None and lease.task.cancelled()

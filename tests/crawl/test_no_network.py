@@ -14,7 +14,7 @@ from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.schema import upgrade
 from gossamer.db.tables import pages
 from gossamer.model.states import JobState, SiteState
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.store import alerts, jobs, sites
 from tests.auditing import assert_clean
@@ -50,7 +50,7 @@ async def test_a_job_begun_without_a_network_waits_and_is_read_whole(tmp_path: P
     async with open_deps(settings_for(tmp_path, port), 1) as deps:
         await deps.database.write(upgrade)
         job_id = await submit_job(deps, *HOSTS)
-        shard = Shard(deps, 0, 1, "home/0-1")
+        shard = ShardWorker(deps, 0, 1, "home/0-1")
         running = asyncio.create_task(shard.run())
         async with asyncio.timeout(60):
             while not await has_reason(deps, job_id, "No network since "):
@@ -89,7 +89,7 @@ async def test_a_job_of_dead_domains_does_not_keep_others_waiting(tmp_path: Path
     async with server, open_deps(settings, 1) as deps:
         await deps.database.write(upgrade)
         dead = await submit_job(deps, *HOSTS)
-        shard = Shard(deps, 0, 1, "home/0-1")
+        shard = ShardWorker(deps, 0, 1, "home/0-1")
         running = asyncio.create_task(shard.run())
         async with asyncio.timeout(60):
             while not await has_reason(deps, dead, "No network since "):

@@ -18,7 +18,7 @@ from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.store import budgets, jobs, reservations
 from gossamer_sandbox.providers import Running, emulate
@@ -79,7 +79,7 @@ async def work(
     targets = tuple(Target(host, (f"http://{host}/",), host) for host in hosts)
     asked = {"keywords": list(web.keywords), "mode": mode, "ladder": list(ladder)}
     job = await submit(deps.database, deps.recipes, JobRequest("test", "prospect", asked, targets, cap=cap))
-    shard = Shard(deps, 0, 1, "home/0-1")
+    shard = ShardWorker(deps, 0, 1, "home/0-1")
     running = asyncio.create_task(shard.run())
     try:
         async with asyncio.timeout(60):

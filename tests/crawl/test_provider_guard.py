@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from gossamer.clock import FrozenClock
-from gossamer.crawl.provider_guard import ProviderGuard
+from gossamer.crawl.job_guards import ProviderGuard
 from gossamer.gate.breakers import MemoryBreakers
 from gossamer.model.breaker import PROVIDER, News
 from gossamer.model.states import JobState

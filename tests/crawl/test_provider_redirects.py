@@ -15,7 +15,7 @@ from gossamer.model.job import JobRequest, Target
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.store import budgets, jobs
 from gossamer_sandbox.providers import emulate
@@ -70,7 +70,7 @@ async def test_what_robots_forbid_is_not_read_though_a_provider_was_led_there(tm
                 asked = {"keywords": ["CRM"], "mode": "own", "ladder": [rung]}
                 request = JobRequest("t", "prospect", asked, (target,), cap=Cap(1_000))
                 job = await submit(deps.database, deps.recipes, request)
-                shard = Shard(deps, 0, 1, "home/0-1")
+                shard = ShardWorker(deps, 0, 1, "home/0-1")
                 running = asyncio.create_task(shard.run())
                 async with asyncio.timeout(30):
                     while (await deps.database.read(jobs.states, [job.id]))[job.id] is not JobState.COMPLETED:

@@ -31,7 +31,7 @@ from gossamer.model.money import Cap
 from gossamer.model.rungs import RUNGS
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.store import alerts, budgets, jobs, reservations
 from gossamer_sandbox.providers import Running, emulate
@@ -110,7 +110,7 @@ async def begin(deps: WorkerDeps, *ladder: str, hosts: list[str] = HOSTS) -> UUI
 
 @asynccontextmanager
 async def working(deps: WorkerDeps) -> AsyncIterator[None]:
-    shard = Shard(deps, 0, 1, "home/0-1")
+    shard = ShardWorker(deps, 0, 1, "home/0-1")
     running = asyncio.create_task(shard.run())
     try:
         yield

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from gossamer.crawl.recipe_failures import ENOUGH, RecipeFailures
+from gossamer.crawl.job_guards import ENOUGH, RecipeFailures
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble

@@ -16,14 +16,14 @@ from gossamer.db import tables
 from gossamer.db.transactions import Tx
 from gossamer.model.job import Extent, Job, Progress, Target
 from gossamer.model.states import JobState, SiteState
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.store import counters, jobs, sites
 from gossamer.store.counters import CounterChange
 from tests.conftest import AnyDatabase
 from tests.crawl.scripted import PAGE, Site, kit_for, submit_job
 
 SECOND = timedelta(seconds=1)
-Known = tuple[int, int, int]  # pages read, pages chosen and open, pages known
+EndedPage = tuple[int, int, int]  # pages read, pages chosen and open, pages known
 
 
 def every_second(_: str) -> timedelta:
@@ -32,7 +32,7 @@ def every_second(_: str) -> timedelta:
 
 def a_job(
     tx: Tx,
-    known: Sequence[Known],
+    known: Sequence[EndedPage],
     *,
     unread: int = 0,
     ended: int = 0,
@@ -208,7 +208,7 @@ async def test_a_real_job_never_promises_less_than_its_slowest_domain_takes(
     rate = 20
     async with kit_for(tmp_path, _web(pages), rate=rate) as deps:
         job_id = await submit_job(deps, *pages)
-        shard = Shard(deps, 0, 1, "home/0-1")
+        shard = ShardWorker(deps, 0, 1, "home/0-1")
         running = asyncio.create_task(shard.run())
         looks: list[Progress] = []
         async with asyncio.timeout(120):

@@ -23,7 +23,7 @@ from gossamer.model.page import Attempt, Page
 from gossamer.model.rungs import DIRECT, RUNGS, Ladder
 from gossamer.model.states import JobState, SiteState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.store import sites
 from tests.auditing import assert_clean
@@ -126,7 +126,7 @@ async def test_a_site_that_breaks_down_costs_few_requests_and_its_pages_can_be_t
             target = Target("a.test", ("http://a.test/",), "a.test")
             asked = {"keywords": ["CRM"], "mode": "free-only"}
             job = await submit(deps.database, deps.recipes, JobRequest("test", "prospect", asked, (target,)))
-            shard = Shard(deps, 0, 1, "home/0-1")
+            shard = ShardWorker(deps, 0, 1, "home/0-1")
             running = asyncio.create_task(shard.run())
             try:
                 async with asyncio.timeout(60):

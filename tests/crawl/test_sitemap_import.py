@@ -7,9 +7,9 @@ from gzip import compress
 
 import pytest
 
-from gossamer.crawl.sitemap_import import Found, Listed, ListingReaders, Room, read_listing
+from gossamer.crawl.sitemap_import import ListingReaders, SitemapContents, SitemapLimits, SitemapPages, read_listing
 
-ROOM = Room(pages=50_000, files=500, entries=500_000)
+ROOM = SitemapLimits(pages=50_000, files=500, entries=500_000)
 
 
 def sitemap(*urls: str) -> bytes:
@@ -30,31 +30,31 @@ async def readers() -> AsyncIterator[ListingReaders]:
 
 async def test_a_file_says_what_it_lists_of_its_own_domain(readers: ListingReaders) -> None:
     body = sitemap("http://shop.test/a", "http://www.shop.test/b", "http://elsewhere.test/c", "http://shop.test/a")
-    expected = Found(["http://shop.test/a", "http://www.shop.test/b"], [], 4)
+    expected = SitemapContents(["http://shop.test/a", "http://www.shop.test/b"], [], 4)
     for one in (body, compress(body)):
         assert await readers.listed_in(one, "shop.test", ROOM) == expected
     files = index("http://shop.test/1.xml", "http://elsewhere.test/2.xml")
-    assert await readers.listed_in(files, "shop.test", ROOM) == Found([], ["http://shop.test/1.xml"], 2)
-    assert await readers.listed_in(b"<html>no sitemap</html>", "shop.test", ROOM) == Found([], [], 0)
-    assert await readers.listed_in(b"", "shop.test", ROOM) == Found([], [], 0)
+    assert await readers.listed_in(files, "shop.test", ROOM) == SitemapContents([], ["http://shop.test/1.xml"], 2)
+    assert await readers.listed_in(b"<html>no sitemap</html>", "shop.test", ROOM) == SitemapContents([], [], 0)
+    assert await readers.listed_in(b"", "shop.test", ROOM) == SitemapContents([], [], 0)
 
 
 def test_no_more_is_looked_at_than_there_is_room_for() -> None:
     foreign = sitemap(*(f"http://elsewhere.test/{number}" for number in range(3_000)), "http://shop.test/last")
-    assert read_listing(foreign, "shop.test", Room(10, 10, 1_000)) == Found([], [], 1_000)
+    assert read_listing(foreign, "shop.test", SitemapLimits(10, 10, 1_000)) == SitemapContents([], [], 1_000)
     many = sitemap(*(f"http://shop.test/{number}" for number in range(3_000)))
-    assert len(read_listing(many, "shop.test", Room(10, 10, 1_000)).pages) == 10
+    assert len(read_listing(many, "shop.test", SitemapLimits(10, 10, 1_000)).pages) == 10
     names = index(*(f"http://shop.test/{number}.xml" for number in range(3_000)))
-    assert len(read_listing(names, "shop.test", Room(10, 10, 5_000)).files) == 10
+    assert len(read_listing(names, "shop.test", SitemapLimits(10, 10, 5_000)).files) == 10
 
 
 def test_what_is_looked_at_is_counted_over_all_files() -> None:
-    listed = Listed("http://shop.test/sitemap.xml", most_pages=5, most_files=3, most_entries=100)
-    fresh = listed.add(Found([], [f"http://shop.test/{number}.xml" for number in range(9)], 60))
+    listed = SitemapPages("http://shop.test/sitemap.xml", most_pages=5, most_files=3, most_entries=100)
+    fresh = listed.add(SitemapContents([], [f"http://shop.test/{number}.xml" for number in range(9)], 60))
     assert fresh == ["http://shop.test/0.xml", "http://shop.test/1.xml"]  # the third is the one it began with
-    assert listed.room == Room(5, 3, 40)
+    assert listed.room == SitemapLimits(5, 3, 40)
     assert not listed.is_full()
-    listed.add(Found([], [], 40))
+    listed.add(SitemapContents([], [], 40))
     assert listed.is_full()
     assert listed.urls == []
 
@@ -87,6 +87,6 @@ async def test_the_loop_goes_on_while_a_large_file_is_read(readers: ListingReade
         gaps.append(time.monotonic() - before)
         before = time.monotonic()
     took = time.monotonic() - began
-    assert (await reading) == Found([], [], 49_000)
+    assert (await reading) == SitemapContents([], [], 49_000)
     assert max(gaps) < max(1.0, took / 2), "the loop stood still"
     assert len(gaps) > 20

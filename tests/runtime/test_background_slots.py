@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from sqlalchemy import select, text
 from gossamer.blobs.export_store import ExportStore, Installation
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.clock import SystemClock
+from gossamer.crawl.completion import Closer
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
 from gossamer.model.export import ExportRequest, ExportState
@@ -22,7 +24,6 @@ from gossamer.recipes.registry import RECIPES
 from gossamer.retention.service import FileSweeper
 from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.runtime.exporting import Exporter
-from gossamer.runtime.job_completion import Closer
 from gossamer.settle.step import Finished, Step
 from gossamer.store import exports, slots
 from gossamer.store import queue as desk_rows
@@ -120,7 +121,12 @@ async def test_over_all_processes_no_more_jobs_are_brought_to_their_end_at_once_
         await settle(database, done(visit, f"http://{visit.host}/"), Step(visit, ending=Finished(SiteState.DONE)))
     await database.write(note_down, ENDS_AT_WORK)
     closers = [
-        Closer(database, RECIPES, "", BackgroundSlots(database, f"box-{number}", rules(finish=2)))
+        Closer(
+            database,
+            RECIPES,
+            "",
+            partial(BackgroundSlots(database, f"box-{number}", rules(finish=2)).hold, DeskKind.FINISH),
+        )
         for number in range(2)
     ]
     await asyncio.gather(*(closer.look() for closer in closers))
@@ -129,14 +135,14 @@ async def test_over_all_processes_no_more_jobs_are_brought_to_their_end_at_once_
 
 
 async def test_the_more_urgent_kind_goes_first(database: AnyDatabase) -> None:
-    desk = BackgroundSlots(database, "box", seats=1)
+    desk = BackgroundSlots(database, "box", size=1)
     began: list[DeskKind] = []
 
     async def work(kind: DeskKind) -> None:
-        async with desk.turn(kind):
+        async with desk.hold(kind):
             began.append(kind)
 
-    async with desk.turn(DeskKind.EXPORT):
+    async with desk.hold(DeskKind.EXPORT):
         order = (DeskKind.CLEANUP, DeskKind.EXPORT, DeskKind.FINISH, DeskKind.CLEANUP)
         waiting = [asyncio.create_task(work(kind)) for kind in order]
         await asyncio.sleep(0)
@@ -145,25 +151,25 @@ async def test_the_more_urgent_kind_goes_first(database: AnyDatabase) -> None:
 
 
 async def test_a_kind_that_is_full_elsewhere_keeps_nobody_waiting(database: AnyDatabase) -> None:
-    other, desk = (BackgroundSlots(database, name, rules(finish=1), seats=1) for name in ("there", "here"))
-    async with other.turn(DeskKind.FINISH):
+    other, desk = (BackgroundSlots(database, name, rules(finish=1), size=1) for name in ("there", "here"))
+    async with other.hold(DeskKind.FINISH):
         blocked = asyncio.create_task(_enter(desk, DeskKind.FINISH))
         await asyncio.sleep(0.05)
-        async with asyncio.timeout(5), desk.turn(DeskKind.CLEANUP):
+        async with asyncio.timeout(5), desk.hold(DeskKind.CLEANUP):
             assert not blocked.done()
     async with asyncio.timeout(5):
         await blocked
 
 
 async def _enter(desk: BackgroundSlots, kind: DeskKind) -> None:
-    async with desk.turn(kind):
+    async with desk.hold(kind):
         pass
 
 
 async def test_who_gave_up_waiting_or_died_keeps_neither_seat_nor_place(database: AnyDatabase) -> None:
     await database.write(slots.enter, background_slot(DeskKind.CLEANUP), "gone/1", 1, timedelta())
-    desk = BackgroundSlots(database, "box", rules(cleanup=1), seats=1)
-    async with desk.turn(DeskKind.CLEANUP):
+    desk = BackgroundSlots(database, "box", rules(cleanup=1), size=1)
+    async with desk.hold(DeskKind.CLEANUP):
         waiting = asyncio.create_task(_enter(desk, DeskKind.FINISH))
         await asyncio.sleep(0)
         waiting.cancel()
@@ -190,8 +196,8 @@ async def test_files_go_in_a_turn_of_their_own(database: AnyDatabase, tmp_path: 
     await Exporter(database, export_store, "box/1").make_all()
     await database.write(exports.expire_of_job, job.id)
     here, there = (BackgroundSlots(database, name, rules(cleanup=1)) for name in ("here", "there"))
-    async with there.turn(DeskKind.CLEANUP):
-        sweeping = asyncio.create_task(FileSweeper(database, export_store).run(lambda: here.turn(DeskKind.CLEANUP)))
+    async with there.hold(DeskKind.CLEANUP):
+        sweeping = asyncio.create_task(FileSweeper(database, export_store).run(lambda: here.hold(DeskKind.CLEANUP)))
         async with asyncio.timeout(30):
             while await _cleanups(database) != (1, 1):
                 await asyncio.sleep(0.02)

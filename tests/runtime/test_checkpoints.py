@@ -1,5 +1,6 @@
 """Every moment at which a checkpoint is due has one, and the audit holds it against the rows."""
 
+from contextlib import nullcontext
 from uuid import UUID
 
 import pytest
@@ -7,6 +8,7 @@ from sqlalchemy import select
 
 from gossamer.app import open_app
 from gossamer.clock import SystemClock
+from gossamer.crawl.completion import Closer
 from gossamer.crawl.sweep import Sweeper
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
@@ -15,7 +17,6 @@ from gossamer.model.job import CheckpointCause, Job
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, SiteState
 from gossamer.recipes.registry import RECIPES
-from gossamer.runtime.job_completion import Closer
 from gossamer.settings import read_settings
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, Step
@@ -79,7 +80,7 @@ async def test_the_end_of_a_job_has_one(database: AnyDatabase) -> None:
     job_id = await worked(database)
     (visit,) = await database.write(claim_all)
     await settle(database, done(visit, "http://c.test/next", depth=1), Step(visit, ending=DONE))
-    await Closer(database, RECIPES).look()
+    await Closer(database, RECIPES, "", nullcontext).look()
     last = await database.read(counters.last, job_id)
     assert last
     assert (last.cause, last.state, last.sites_finished) == (CheckpointCause.END, JobState.COMPLETED, 3)

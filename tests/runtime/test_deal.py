@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from uuid import UUID, uuid4
 
-from gossamer.runtime.deal import Share, deal
+from gossamer.runtime.issuing import Share, deal
 from gossamer.store.visits import ReadyVisit
 
 

@@ -8,6 +8,7 @@ import os
 import socket
 import urllib.request
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from gossamer.blobs.export_store import ExportStore
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.blobs.objects import StorageAccess, open_objects
 from gossamer.clock import SystemClock
+from gossamer.crawl.completion import Closer
 from gossamer.db import tables as t
 from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError
@@ -29,8 +31,8 @@ from gossamer.model.states import JobState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.registry import RECIPES
 from gossamer.retention.service import FileSweeper, delete_job
-from gossamer.runtime.exporting import LEASE, Exporter, worker_name
-from gossamer.runtime.job_completion import Closer
+from gossamer.runtime.exporting import LEASE, Exporter
+from gossamer.runtime.home_lock import worker_name
 from gossamer.settle.step import Finished, Step
 from gossamer.store import exports, jobs
 from tests.conftest import AnyDatabase
@@ -283,7 +285,7 @@ async def test_failed_domains_are_written_down_when_a_job_is_completed(
     for visit in await database.write(claim_all):
         ending = Finished(SiteState.FAILED, Trouble(Reason.DNS)) if visit.host == "b.test" else Finished(SiteState.DONE)
         await settle(database, done(visit, f"http://{visit.host}/", "CRM"), Step(visit, ending=ending))
-    closer = Closer(database, RECIPES, HOME)
+    closer = Closer(database, RECIPES, HOME, nullcontext)
     await closer.look()
     await closer.look()
     made = await database.read(exports.of_job, job.id)

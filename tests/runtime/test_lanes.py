@@ -22,7 +22,7 @@ from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.store import budgets, jobs, reservations, result_rows, sites
 from gossamer_sandbox.stand_ins import Script, scripted
@@ -54,7 +54,7 @@ async def run_job(
     targets = tuple(Target(host, (f"http://{host}/",), host) for host in hosts or WEB.hosts())
     asked = {"keywords": list(WEB.keywords), "mode": "own", "ladder": list(ladder), **params}
     job = await submit(deps.database, deps.recipes, JobRequest("test", "prospect", asked, targets))
-    shard = Shard(deps, 0, 1, "home/0-1")
+    shard = ShardWorker(deps, 0, 1, "home/0-1")
     running = asyncio.create_task(shard.run())
     try:
         async with asyncio.timeout(60):

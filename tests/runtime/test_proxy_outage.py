@@ -24,7 +24,7 @@ from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.runtime.auto_pause import ProxyGuard
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.store import alerts, counters, jobs, sites
 from tests.conftest import AnyDatabase
@@ -66,7 +66,7 @@ async def test_an_outage_pauses_what_runs_once_it_has_lasted(database: AnyDataba
 
 @asynccontextmanager
 async def working(deps: WorkerDeps) -> AsyncIterator[None]:
-    shard = Shard(deps, 0, 1, "home/0-1")
+    shard = ShardWorker(deps, 0, 1, "home/0-1")
     running = asyncio.create_task(shard.run())
     sweeper = Sweeper(deps.database, deps.clock, deps.limits.lease)
     yield

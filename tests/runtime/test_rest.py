@@ -12,7 +12,7 @@ from sqlalchemy import select
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
 from gossamer.model.states import SiteState
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.store import counters, sites
 from tests.crawl.scripted import PAGE, Answer, Site, kit_for, submit_job, walk
 
@@ -85,7 +85,7 @@ async def test_a_wall_that_asks_for_minutes_gets_them(tmp_path: Path) -> None:
     site = Site(answer)
     async with kit_for(tmp_path, site) as deps:
         job_id = await submit_job(deps, "a.shop.test")
-        shard = Shard(deps, 0, 1, "home/0-1")
+        shard = ShardWorker(deps, 0, 1, "home/0-1")
         running = asyncio.create_task(shard.run())
         async with asyncio.timeout(20):
             while (resting := await deps.database.read(_resting_until, job_id)) is None:

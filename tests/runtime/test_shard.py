@@ -24,7 +24,7 @@ from gossamer.model.states import JobState, SiteState, VisitState
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.recipes.prospect.harvest import BoundProspect
 from gossamer.recipes.prospect.params import ProspectParams
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.store import counters, jobs, sites
 from gossamer_sandbox.web import SampleWeb, serve
@@ -65,7 +65,7 @@ async def _submit(deps: WorkerDeps) -> UUID:
 
 @asynccontextmanager
 async def _working(deps: WorkerDeps) -> AsyncIterator[None]:
-    shard = Shard(deps, 0, 1, "home/0-1")
+    shard = ShardWorker(deps, 0, 1, "home/0-1")
     running = asyncio.create_task(shard.run())
     yield
     shard.stop()

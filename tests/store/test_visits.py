@@ -12,7 +12,7 @@ from gossamer.db.database import PostgresDatabase
 from gossamer.db.tables import visits as visit_rows
 from gossamer.db.transactions import Tx
 from gossamer.model.states import JobState, SiteState, VisitState
-from gossamer.runtime.deal import issue
+from gossamer.runtime.issuing import issue_in_shard
 from gossamer.store import counters, events, jobs, reclaim, sites, visits
 from gossamer.store.visit_transitions import Ending, end
 from tests.conftest import AnyDatabase
@@ -46,12 +46,12 @@ async def test_a_claim_that_is_made_again_is_the_same_claim(database: AnyDatabas
 async def test_visits_issued_without_being_told_are_issued_again(database: AnyDatabase) -> None:
     await database.write(make_job, *(f"s{number}-x.test" for number in range(6)))
     shard = ("http", 0, 1)
-    sent = await database.write(issue, *shard, 2, "home/0-1", (), suspects=0)
-    unheard = await database.write(issue, *shard, 3, "home/0-1", sent, suspects=0)
+    sent = await database.write(issue_in_shard, *shard, 2, "home/0-1", (), suspects=0)
+    unheard = await database.write(issue_in_shard, *shard, 3, "home/0-1", sent, suspects=0)
     assert (len(sent), len(unheard)) == (2, 3)
-    again = await database.write(issue, *shard, 3, "home/0-1", sent, suspects=0)
+    again = await database.write(issue_in_shard, *shard, 3, "home/0-1", sent, suspects=0)
     assert sorted(again) == sorted(unheard)
-    others = await database.write(issue, *shard, 3, "home/1-2", (), suspects=0)
+    others = await database.write(issue_in_shard, *shard, 3, "home/1-2", (), suspects=0)
     assert len(others) == 1
     assert not {*sent, *unheard} & {*others}
 

@@ -17,7 +17,7 @@ import pytest
 
 from gossamer.app import open_deps
 from gossamer.cli import report
-from gossamer.crawl.ip_block import AddressWatch, Thresholds
+from gossamer.crawl.ip_block import IpBlockDetector, Thresholds
 from gossamer.crawl.sweep import Sweeper
 from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.schema import upgrade
@@ -26,7 +26,7 @@ from gossamer.intake.submit import submit
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.states import JobState
-from gossamer.runtime.worker import Shard
+from gossamer.runtime.worker import ShardWorker
 from gossamer.settings import Settings
 from gossamer.store import counters, events, jobs
 
@@ -100,7 +100,7 @@ async def _submit(deps: WorkerDeps) -> UUID:
 @asynccontextmanager
 async def _working(deps: WorkerDeps, thresholds: Thresholds) -> AsyncIterator[None]:
     """One working process and what its runner does for it."""
-    shard = Shard(deps, 0, 1, "home/0-1", AddressWatch(deps.clock, thresholds))
+    shard = ShardWorker(deps, 0, 1, "home/0-1", IpBlockDetector(deps.clock, thresholds))
     running = asyncio.create_task(shard.run())
     sweeping = asyncio.create_task(_sweep(deps))
     try:

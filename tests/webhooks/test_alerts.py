@@ -2,7 +2,7 @@
 
 from gossamer.clock import FrozenClock
 from gossamer.model.alert import Alert, AlertKind
-from gossamer.runtime.alerts import Post
+from gossamer.runtime.alerts import AlertSender
 from gossamer.store import alerts
 from tests.conftest import AnyDatabase
 
@@ -24,7 +24,7 @@ async def test_every_channel_is_told_once_and_in_order(database: AnyDatabase) ->
     await database.write(alerts.fire, AlertKind.DISK, "a", "First.")
     await database.write(alerts.fire, AlertKind.LANE, "b", "Second.")
     one, two = _Letters(), _Letters()
-    post = Post(database, FrozenClock(), [one, two])
+    post = AlertSender(database, FrozenClock(), [one, two])
     assert await post.deliver() == 2
     assert await post.deliver() == 0
     assert one.told == two.told == ["First.", "Second."]
@@ -33,7 +33,7 @@ async def test_every_channel_is_told_once_and_in_order(database: AnyDatabase) ->
 async def test_a_channel_that_fails_is_told_later_and_nobody_else_twice(database: AnyDatabase) -> None:
     await database.write(alerts.fire, AlertKind.DISK, "a", "First.")
     clock, good, bad = FrozenClock(), _Letters(), _Letters(broken=True)
-    post = Post(database, clock, [bad, good])
+    post = AlertSender(database, clock, [bad, good])
     assert await post.deliver() == 0
     bad.broken = False
     assert await post.deliver() == 0  # not at once: whatever is wrong with it takes its time

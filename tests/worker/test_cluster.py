@@ -16,8 +16,8 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway, UserError
 from gossamer.model.alert import AlertKind
 from gossamer.model.worker import Worker
-from gossamer.runtime.cluster_leader import RUNNER, RUNNER_KEPT, enter, leave
-from gossamer.runtime.cluster_worker import CLUSTER
+from gossamer.runtime.cluster import enter, leave
+from gossamer.runtime.home_lock import CLUSTER, RUNNER, RUNNER_KEPT
 from gossamer.runtime.services import count_connections
 from gossamer.settings import Settings
 from gossamer.store import alerts, workers

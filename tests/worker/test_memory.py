@@ -13,7 +13,7 @@ _GNU = platform.libc_ver()[0] == "glibc"
 _PROGRAM = """
 import asyncio
 from pathlib import Path
-import gossamer.worker.memory as memory
+import gossamer.worker.__main__ as memory
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
@@ -45,7 +45,7 @@ def test_what_is_free_between_what_stays_goes_back_to_the_system() -> None:
 # Many times over what a page may take, all of it given up again, before and after memory is kept.
 _PAGES = """
 import resource
-import gossamer.worker.memory as memory
+import gossamer.worker.__main__ as memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -72,7 +72,7 @@ def test_what_a_page_gives_up_is_there_for_the_next() -> None:
 _THREADS = """
 import sys, threading
 from pathlib import Path
-import gossamer.worker.memory as memory
+import gossamer.worker.__main__ as memory
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

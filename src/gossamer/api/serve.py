@@ -31,7 +31,7 @@ from gossamer.errors import GossamerError, UserError
 from gossamer.gate.local import MemoryPlaces
 from gossamer.logging import get_logger
 from gossamer.model.account import DEFAULT
-from gossamer.runtime.cluster_worker import CLUSTER
+from gossamer.runtime.home_lock import CLUSTER
 from gossamer.runtime.housekeeping import FileMaker, Housekeeper
 from gossamer.runtime.runner import Runner
 from gossamer.runtime.services import Where, run_services

@@ -22,7 +22,7 @@ from gossamer.api.live import Update
 from gossamer.api.scrape import Url, Urls, Wanted
 from gossamer.api.streams import FOLLOWER, EventStream
 from gossamer.api.tenant import Tenant
-from gossamer.crawl.sitemap_import import Listed
+from gossamer.crawl.sitemap_import import SitemapPages
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
 from gossamer.intake.limits import cap_of
@@ -183,7 +183,7 @@ async def _pages_of(tenant: Tenant, parts: Parts, address: str, most: int) -> li
     They are fetched as politely as any page.
     """
     until = time.monotonic() + _PATIENCE
-    found = Listed(address, most, _MOST_FILES, _MOST_ENTRIES)
+    found = SitemapPages(address, most, _MOST_FILES, _MOST_ENTRIES)
     waiting = [address]
     while waiting and not found.is_full():
         files, waiting = waiting, []

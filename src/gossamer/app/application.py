@@ -43,8 +43,8 @@ from gossamer.recipes.registry import RECIPES
 from gossamer.retention.service import Terms
 from gossamer.runtime import shutdown_note
 from gossamer.runtime.alerts import LogChannel
-from gossamer.runtime.background_slots import SEATS, BackgroundSlots
-from gossamer.runtime.home_lock import HomeLock, home_name
+from gossamer.runtime.background_slots import SLOTS, BackgroundSlots
+from gossamer.runtime.home_lock import HomeLock, home_name, worker_name
 from gossamer.runtime.outage_alerts import StorageWatch
 from gossamer.settings import Settings
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from gossamer.crawl.express import Express
     from gossamer.fetch.post import Poster
     from gossamer.retention.service import FileSweeper
-    from gossamer.runtime.concluding import Concluder
+    from gossamer.runtime.conclusion import Concluder
     from gossamer.runtime.exporting import Exporter
     from gossamer.runtime.runner import Runner
     from gossamer.webhooks.sender import Sender
@@ -158,7 +158,7 @@ class App:
         """
         # These load the parser, which quick commands do without.
         from gossamer.recipes.page_results import ResultLines
-        from gossamer.runtime.exporting import Exporter, worker_name
+        from gossamer.runtime.exporting import Exporter
 
         database = open_database(
             database_url(self.settings),
@@ -180,7 +180,6 @@ class App:
     async def sender(self, who: str) -> AsyncIterator["Sender"]:
         """Yield the sender of webhook messages. It has its own slots, so that slow exports do not delay messages."""
         # Needed by runners and servers only.
-        from gossamer.runtime.exporting import worker_name
         from gossamer.webhooks.sender import Attachments, Sender
 
         name = worker_name(self.home_name, who)
@@ -190,7 +189,7 @@ class App:
             async def poster() -> "Poster":
                 return await stack.enter_async_context(open_poster(self.settings, self.clock))
 
-            seals, turn = key_seals(self.settings), partial(desk.turn, DeskKind.WEBHOOK)
+            seals, turn = key_seals(self.settings), partial(desk.hold, DeskKind.WEBHOOK)
             enclosed = Attachments(self.database, self.export_store(), self.clock, self.settings.api_url or "")
             patience = self.settings.webhook_patience
             yield Sender(self.database, self.clock, poster, seals, name, turn, patience=patience, enclose=enclosed.body)
@@ -198,7 +197,7 @@ class App:
     def concluder(self, desk: BackgroundSlots, holder: str, output: Path | None = None) -> "Concluder":
         """Return the starter of a process for every job that is to be concluded."""
         # Loads the crawler.
-        from gossamer.runtime.concluding import Concluder
+        from gossamer.runtime.conclusion import Concluder
 
         return Concluder(self.database, desk, holder, WORKER, self.settings.lease, output)
 
@@ -206,9 +205,9 @@ class App:
     def desk_rules(self) -> Mapping[DeskKind, DeskRule]:
         return desk_rules_of(self.settings)
 
-    def desk(self, database: Database, holder: str, seats: int = SEATS) -> BackgroundSlots:
+    def desk(self, database: Database, holder: str, size: int = SLOTS) -> BackgroundSlots:
         """Return the slots for background work, under limits shared by all processes on this database."""
-        return BackgroundSlots(database, holder, self.desk_rules, seats)
+        return BackgroundSlots(database, holder, self.desk_rules, size)
 
     def file_sweeper(self) -> "FileSweeper":
         """Return the sweeper, which removes expired files and uploads the files that wait for object storage."""
@@ -228,8 +227,7 @@ class App:
         """Return the runner of this data folder; it may be started once the lock is held."""
         # These load the crawler.
         from gossamer.retention.service import Retainer
-        from gossamer.runtime.exporting import worker_name
-        from gossamer.runtime.runner import Rules, Runner
+        from gossamer.runtime.runner import Runner, RunnerLimits
         from gossamer.runtime.services import Cleanup, ExportService, WebhookService
 
         desk = self.desk(self.database, worker_name(self.home_name, "runner"))
@@ -241,7 +239,7 @@ class App:
             self.settings.home,
             WORKER,
             log_path(self.settings),
-            Rules(
+            RunnerLimits(
                 processes=processes or self.settings.processes,
                 lease=self.settings.lease,
                 job_time=self.settings.job_time,

@@ -22,7 +22,7 @@ from gossamer.settings import Settings
 from gossamer.settings.types import listener_of
 
 if TYPE_CHECKING:
-    from gossamer.crawl.worker_deps import OwnWays
+    from gossamer.crawl.worker_deps import JobKeyRungs
     from gossamer.fetch.forward_proxy import ForwardProxy
     from gossamer.fetch.post import Poster
     from gossamer.fetch.providers import Providers
@@ -120,13 +120,13 @@ def provider_desk(
     )
 
 
-def own_ways(settings: Settings, desk: "Providers", guard: Guard) -> "OwnWays":
+def job_key_rungs(settings: Settings, desk: "Providers", guard: Guard) -> "JobKeyRungs":
     """Return the access to providers for jobs with a key of their own."""
     # Needed by workers only.
-    from gossamer.crawl.worker_deps import OwnWays
+    from gossamer.crawl.worker_deps import JobKeyRungs
     from gossamer.fetch.providers import OwnKey
 
-    return OwnWays(
+    return JobKeyRungs(
         open_seal=lambda sealed, account, provider: sealer(settings).open(sealed, purpose_of(account, provider)),
         open=lambda rung, whose, key: desk.session(rung, guard, own=OwnKey(whose, key)),
         resting=lambda rung, whose, key: desk.resting(rung, OwnKey(whose, key)),

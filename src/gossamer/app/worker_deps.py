@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from gossamer.app.application import desk_rules_of
-from gossamer.app.connections import forward_proxy, lanes_here, own_ways, provider_desk, rungs_here
+from gossamer.app.connections import forward_proxy, job_key_rungs, lanes_here, provider_desk, rungs_here
 from gossamer.app.gates import open_gate
 from gossamer.app.installation import agree, database_url, page_files
 from gossamer.app.prices import caps_of, prices_of
@@ -23,7 +23,7 @@ from gossamer.runtime.home_lock import home_name
 from gossamer.settings import Settings
 
 if TYPE_CHECKING:
-    from gossamer.crawl.worker_deps import Limits, OpenRung, WorkerDeps
+    from gossamer.crawl.worker_deps import OpenRung, WorkerDeps, WorkerLimits
     from gossamer.fetch import Fetcher
     from gossamer.fetch.http import HttpRung
     from gossamer.fetch.rung import MakeSession, RungOpener
@@ -115,7 +115,7 @@ async def open_deps(
                 recipes=RECIPES,
                 rungs=opened,
                 resting=desk.resting,
-                own_ways=own_ways(settings, desk, guard),
+                job_key_rungs=job_key_rungs(settings, desk, guard),
                 outage=rung.outage,
                 own_network=own_network,
                 treasurer=treasurer,
@@ -133,11 +133,11 @@ async def open_deps(
         await database.close()
 
 
-def _limits(settings: Settings) -> "Limits":
+def _limits(settings: Settings) -> "WorkerLimits":
     # Loads the parser.
-    from gossamer.crawl.worker_deps import Limits
+    from gossamer.crawl.worker_deps import WorkerLimits
 
-    return Limits(
+    return WorkerLimits(
         spacing=timedelta(seconds=1 / settings.domain_rate),
         timeout=settings.http_timeout,
         max_page_bytes=settings.max_page_bytes,

@@ -15,7 +15,7 @@ from gossamer.intake import control
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
-from gossamer.runtime.cluster_worker import CLUSTER
+from gossamer.runtime.home_lock import CLUSTER
 from gossamer.runtime.runner import Runner
 from gossamer.store import counters, exports, jobs, outbox, reservations, visits
 

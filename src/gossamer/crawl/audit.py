@@ -1,4 +1,4 @@
-"""The proof that a job is whole: its rows held against each other, against its counters and its last checkpoint."""
+"""Audit of a job: its rows must agree with each other, with its counters and with its last checkpoint."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ _AT_WORK = (JobState.PENDING, JobState.RUNNING, JobState.PAUSING)
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that must hold: what was counted, and a sentence for each thing that is wrong."""
+    """One check: the figures it counted, and a sentence for each fault."""
 
     name: str
     figures: Mapping[str, int]
@@ -33,6 +33,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
+    """All checks of a job."""
+
     job_id: UUID
     state: JobState
     checks: tuple[Check, ...]
@@ -58,7 +60,7 @@ async def audit(database: Database, job_id: UUID, recipes: Mapping[str, Recipe] 
 
 
 def audit_now(tx: Tx, job_id: UUID, recipes: Mapping[str, Recipe]) -> AuditReport:
-    """The same from within a transaction, for a job of a few rows."""
+    """Audit within a transaction, for a job of a few rows."""
     return _report(job_id, tally_now(tx, job_id, _kinds(recipes)))
 
 
@@ -72,7 +74,7 @@ def _report(job_id: UUID, found: Tally | None) -> AuditReport:
     wanted = _OF_ARCHIVED if found.state is JobState.ARCHIVED else _CHECKS
     checks = tuple(check(found) for check in wanted)
     if found.lines_skipped:
-        # A person asked for it: no fault, but not to be forgotten where inputs are counted.
+        # Not a fault, since a person asked for it, but part of the count of inputs.
         checks = (*checks, Check("lists", {"lines_skipped_as_invalid": found.lines_skipped}))
     return AuditReport(job_id, found.state, checks)
 
@@ -260,7 +262,7 @@ def _fault(wrong: Offenders, said: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Results of one of the readers."""
+    """Result of one of the three readers."""
 
     rows: Tally | None = None
     records: int = 0
@@ -273,7 +275,7 @@ async def read_tally(database: Database, job_id: UUID, kinds: Mapping[str, Seque
 
 
 def tally_now(tx: Tx, job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> Tally | None:
-    """The same inside a transaction, for a job that is small."""
+    """Read a small job within a transaction."""
     return _whole([read(tx) for read in _readers(job_id, kinds)])
 
 

@@ -1,4 +1,4 @@
-"""Build a walk from a nudged visit, walk one slice of it, and handle failures."""
+"""Set up the crawl of a claimed visit, run one slice of it, and handle failures."""
 
 import asyncio
 import random
@@ -12,15 +12,13 @@ from gossamer.accounts.sealing import BrokenSeal
 from gossamer.crawl.domain_pacing import DomainLocks, DomainPacing
 from gossamer.crawl.extraction import Extraction, RuleSet
 from gossamer.crawl.ip_block import IpBlockGuard
+from gossamer.crawl.job_guards import ProviderGuard, RecipeFailures, fail_for_params
 from gossamer.crawl.leases import HeldLease, HeldLeases
-from gossamer.crawl.provider_guard import ProviderGuard
-from gossamer.crawl.recipe_failures import RecipeFailures, fail_for_params
 from gossamer.crawl.redirects import Redirects
-from gossamer.crawl.request_budget import RequestBudget
-from gossamer.crawl.requester import Requester
-from gossamer.crawl.robots import RobotsMemory, RobotsReader
+from gossamer.crawl.requester import RequestBudget, Requester
 from gossamer.crawl.site_breaker import SiteBreaker
-from gossamer.crawl.visit import Walk
+from gossamer.crawl.site_files import RobotsCache, RobotsReader
+from gossamer.crawl.visit import SiteCrawl
 from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.db.transactions import Tx
 from gossamer.fetch import Fetcher, FetchError, ProviderUnusable
@@ -48,7 +46,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JobRungs:
-    """Those of one job."""
+    """The rungs of one job, some of which use API keys that came with the job."""
 
     deps: WorkerDeps
     whose: str
@@ -60,17 +58,17 @@ class JobRungs:
         if provider in self.keys:
             key = self.keys[provider]
             if key is None:
-                # The operator's own would be somebody else's money.
+                # The operator's own key is no substitute: it would spend the operator's money.
                 raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"{rung.name}, whose key cannot be read here"))
-            return self.deps.own_ways.open(rung.name, self.whose, key)
+            return self.deps.job_key_rungs.open(rung.name, self.whose, key)
         if rung.name not in self.deps.rungs:
-            # It was to be had where the job was created.
+            # It was available where the job was created.
             raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"{rung.name}, on this machine"))
         return self.deps.open_session(rung.name, seed)
 
     def resting(self, rung: str) -> ProviderUnusable | None:
         key = self.keys.get(provider_of(rung))
-        return self.deps.own_ways.resting(rung, self.whose, key) if key else self.deps.resting(rung)
+        return self.deps.job_key_rungs.resting(rung, self.whose, key) if key else self.deps.resting(rung)
 
     async def request_of(self, said: PageRequest) -> Request:
         """Return the request for a page, including the secret it names. Raises FetchError if the secret is missing."""
@@ -81,11 +79,11 @@ class JobRungs:
         return Request(said.method, headers, said.body)
 
     async def _secret(self, name: str) -> str:
-        """Of a key that came with the job, else of the operator's."""
+        """Return a secret by name: a key that came with the job, else one of the operator."""
         if name not in self._secrets:
             account, sealed = await self.deps.database.read(jobs.provider_keys, UUID(self.whose))
             try:
-                own = self.deps.own_ways.open_seal(sealed[name], account, name) if name in sealed else ""
+                own = self.deps.job_key_rungs.open_seal(sealed[name], account, name) if name in sealed else ""
             except BrokenSeal:
                 log.error("job.key_unreadable", provider=name)
                 raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"the key {name}, which cannot be read here")) from None
@@ -96,7 +94,7 @@ class JobRungs:
 
 
 async def rungs_of_job(deps: WorkerDeps, job_id: UUID, policy: CrawlPolicy) -> JobRungs:
-    """Read once per job and process, and not at all for a job whose ladder has no such rung."""
+    """Return the rungs of a job. Its keys are read only if its ladder has a rung that takes keys of jobs."""
     whose = job_id.hex
     if not any(rung.provider and rung.provider.takes_job_keys for rung in policy.ladder.rungs):
         return JobRungs(deps, whose)
@@ -104,7 +102,7 @@ async def rungs_of_job(deps: WorkerDeps, job_id: UUID, policy: CrawlPolicy) -> J
     keys: dict[str, str | None] = {}
     for provider, one in sealed.items():
         try:
-            keys[provider] = deps.own_ways.open_seal(one, account, provider)
+            keys[provider] = deps.job_key_rungs.open_seal(one, account, provider)
         except BrokenSeal:
             log.error("job.key_unreadable", provider=provider)
             keys[provider] = None
@@ -112,25 +110,25 @@ async def rungs_of_job(deps: WorkerDeps, job_id: UUID, policy: CrawlPolicy) -> J
 
 
 def forget_rungs(deps: WorkerDeps, held: Collection[UUID]) -> None:
-    deps.own_ways.forget({job_id.hex for job_id in held})
+    deps.job_key_rungs.forget({job_id.hex for job_id in held})
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A visit in our hands and what it has so far."""
+    """A visit that this process has leased, with what it has so far."""
 
     visit: Visit
     waiting: list[Page]
     ended: list[EndedPage]
-    elsewhere: list[Page]  # that wait in other lanes of the site
-    shared: dict[str, RobotsAnswer | None]  # other jobs' robots.txt answers for its ways in
-    job: Job | None = None  # where it was read along
+    elsewhere: list[Page]  # pages that wait in other lanes of the site
+    shared: dict[str, RobotsAnswer | None]  # other jobs' robots.txt answers for its homepage URLs
+    job: Job | None = None  # only if it was read in the same transaction
 
 
 def claim_and_load(
     tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *, nudged_by: str = ""
 ) -> list[Claimed]:
-    """Lease visits, each under its token, and read all they need to begin, in one hop."""
+    """Lease visits, each under its token, and read all they need to begin, in one transaction."""
     return _load(tx, visits.claim(tx, tokens, worker, lease, nudged_by=nudged_by))
 
 
@@ -154,12 +152,12 @@ def _load(tx: Tx, held: Sequence[Visit]) -> list[Claimed]:
 
 
 class UnusableJob(Exception):
-    """The job's recipe does not take its parameters."""
+    """The job's recipe is unknown or refuses its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Bound:
-    """A job as this process walks it."""
+class _BoundJob:
+    """The data of a job that all its crawls in this process share."""
 
     recipe: Bound
     policy: CrawlPolicy  # of the first step
@@ -168,14 +166,14 @@ class _Bound:
     rules: RuleSet | None
 
 
-class Walks:
-    """Shared dependencies of one process's crawls."""
+class Crawler:
+    """Runs the crawls of a worker process, which share what is made here."""
 
     def __init__(
         self,
         deps: WorkerDeps,
         settler: Settler,
-        holds: HeldLeases,
+        leases: HeldLeases,
         pacing: DomainPacing,
         ip_block_guard: IpBlockGuard,
         recipe_failures: RecipeFailures,
@@ -184,34 +182,34 @@ class Walks:
     ) -> None:
         self._deps = deps
         self._settler = settler
-        self._holds = holds
+        self._leases = leases
         self._pacing = pacing
-        self._ip_block_guard = ip_block_guard
+        self._ip_block = ip_block_guard
         self._recipe_failures = recipe_failures
-        self._providers = providers
+        self._provider_guard = providers
         self._extraction = extraction
         self._domain_locks = DomainLocks()
-        self._robots = RobotsMemory()
-        self._bound: dict[UUID, _Bound] = {}
+        self._robots = RobotsCache()
+        self._bound: dict[UUID, _BoundJob] = {}
         self._building: dict[UUID, asyncio.Event] = {}
 
-    async def walk(self, hold: HeldLease, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
-        """Walk one slice of a visit.
+    async def crawl(self, lease: HeldLease, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
+        """Crawl one slice of a visit.
 
         However it ends, the visit's rows are up to date, or it counts one crash and is tried again.
         """
-        with bound(job=short(hold.visit.job_id), visit=short(hold.visit.id), lane=hold.visit.lane):
-            await self._walk(hold, claimed, others_wait)
+        with bound(job=short(lease.visit.job_id), visit=short(lease.visit.id), lane=lease.visit.lane):
+            await self._crawl(lease, claimed, others_wait)
 
     def forget(self, held: set[UUID]) -> None:
-        """Forget the recipes of jobs that are no longer being walked."""
+        """Forget the recipes of jobs that are no longer crawled here."""
         for job_id in set(self._bound) - held:
             del self._bound[job_id]
         forget_rungs(self._deps, held)
         self._recipe_failures.forget(held)
 
-    async def _walk(self, hold: HeldLease, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
-        visit = hold.visit
+    async def _crawl(self, lease: HeldLease, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
+        visit = lease.visit
         limits, seed = self._deps.limits, random.getrandbits(32)
         requester = Requester(
             self._nowhere,
@@ -219,51 +217,51 @@ class Walks:
             self._domain_locks,
             self._pacing,
             self._deps.clock,
-            hold,
+            lease,
             limits.timeout,
             RequestBudget(self._deps.treasurer, visit),
             self._deps.resting,
             self._deps.own_network,
         )
         try:
-            bound_to = await self._recipe(visit.job_id, claimed.job)
-            recipe, policy, job_rungs = bound_to.recipe, bound_to.policy, bound_to.job_rungs
+            job = await self._recipe(visit.job_id, claimed.job)
+            recipe, policy, job_rungs = job.recipe, job.policy, job.job_rungs
             requester.open, requester.resting = partial(job_rungs.open, seed=seed), job_rungs.resting
             requester.timeout = policy.timeout or limits.timeout
             begin = await self._begin(visit, policy)
             frontier = Frontier(visit, policy, claimed.waiting, claimed.ended, claimed.elsewhere, begin)
-            desk = RobotsReader(self._deps.database, requester, self._robots, visit.robots, claimed.shared)
-            walk = Walk(
-                hold,
+            robots_reader = RobotsReader(self._deps.database, requester, self._robots, visit.robots, claimed.shared)
+            crawl = SiteCrawl(
+                lease,
                 frontier,
                 requester,
-                desk,
-                Redirects(visit.host, requester, desk),
+                robots_reader,
+                Redirects(visit.host, requester, robots_reader),
                 recipe,
                 policy,
-                bound_to.policy_of,
+                job.policy_of,
                 job_rungs.request_of,
                 self._settler,
-                self._ip_block_guard.sightings(visit.job_id),
+                self._ip_block.refusals(visit.job_id),
                 self._recipe_failures,
-                self._providers,
+                self._provider_guard,
                 SiteBreaker(self._deps.site_breakers, visit.domain, policy.ladder, SITE),
                 self._deps.files,
                 limits.max_page_bytes,
                 random.random(),
                 self._extraction,
-                bound_to.rules,
+                job.rules,
             )
-            await walk.slice(others_wait())
+            await crawl.run_slice(others_wait())
         except asyncio.CancelledError:
-            # Told to stop before the walk had begun.
-            self._hand_back(hold)
+            # Cancelled before the crawl had begun.
+            self._hand_back(lease)
         except UnusableJob as error:
             log.error("job.unusable", error=str(error))
             await self._deps.database.write(fail_for_params, visit.job_id, str(error))
-            self._hand_back(hold)
+            self._hand_back(lease)
         except Exception as error:
-            # Our own mistake. It costs the visit a life, so that it is tried again but not for ever.
+            # A bug of ours. It counts as a crash of the visit, so the visit is retried, but not for ever.
             log.exception("visit.crashed", host=visit.host)
             why = f"its walk crashed: {type(error).__name__}"
             await self._deps.database.write(reclaim.take_back, {visit.id: visit.lease}, why)
@@ -271,7 +269,7 @@ class Walks:
             try:
                 await requester.close()
             finally:
-                self._holds.drop(hold)
+                self._leases.drop(lease)
 
     async def _begin(self, visit: Visit, policy: CrawlPolicy) -> Rung:
         """Return the rung on which the site's pages begin, from the results of other visits of the domain."""
@@ -281,17 +279,17 @@ class Walks:
 
     @staticmethod
     def _nowhere(rung: Rung) -> Fetcher:
-        raise RuntimeError(f"{rung.name} before it is known whose job it is")
+        raise RuntimeError(f"{rung.name} was opened before the job was read")
 
-    def _hand_back(self, hold: HeldLease) -> None:
-        if not hold.lost:
-            self._settler.put(Step(hold.visit, ending=HandBack(self._deps.clock.now())))
+    def _hand_back(self, lease: HeldLease) -> None:
+        if not lease.lost:
+            self._settler.put(Step(lease.visit, ending=HandBack(self._deps.clock.now())))
 
-    async def _recipe(self, job_id: UUID, read: Job | None) -> _Bound:
-        """The job's recipe with its parameters, built once per process."""
+    async def _recipe(self, job_id: UUID, read: Job | None) -> _BoundJob:
+        """Return the job's recipe with its parameters, built once per process."""
         while (known := self._bound.get(job_id)) is None:
-            # A job begins with hundreds of visits at once. If each of them built one of its own, its pages would be
-            # compared with keywords that no other page has brought near.
+            # A job begins with hundreds of visits at once. They share one recipe object, so that its keywords stay in
+            # the CPU cache.
             if building := self._building.get(job_id):
                 await building.wait()
                 continue
@@ -299,12 +297,12 @@ class Walks:
             try:
                 self._bound[job_id] = await self._bind(job_id, read)
             finally:
-                # Whoever waited looks again, all in one go: if it has failed, the next of them tries.
+                # All that waited check again at once; if it has failed, the first of them tries next.
                 del self._building[job_id]
                 building.set()
         return known
 
-    async def _bind(self, job_id: UUID, read: Job | None) -> _Bound:
+    async def _bind(self, job_id: UUID, read: Job | None) -> _BoundJob:
         job = read or await self._deps.database.read(jobs.get, job_id)
         if job is None:
             raise LookupError(f"job {job_id} is gone")
@@ -319,4 +317,4 @@ class Walks:
             raise UnusableJob(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
         accounts = await self._deps.database.read(budgets.accounts_of, [job_id]) if rules else {}
         rule_set = RuleSet(rules, accounts.get(job_id, "")) if rules else None
-        return _Bound(ready, policy, policy_of, await rungs_of_job(self._deps, job_id, policy), rule_set)
+        return _BoundJob(ready, policy, policy_of, await rungs_of_job(self._deps, job_id, policy), rule_set)

@@ -1,6 +1,7 @@
-"""Pacing of each domain over all jobs: how far apart its requests begin, and one of them at a time.
+"""Pacing of each domain over all jobs: the spacing of its requests, and one request at a time.
 
-The distance is the largest of our spacing, the crawl delay or back-off of the domain, and its slowness."""
+The spacing is the largest of our own, the domain's crawl delay, the back-off, and the slowness of its answers.
+"""
 
 import asyncio
 from collections import OrderedDict
@@ -9,12 +10,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
-_LONGEST = 60.0  # seconds that our own back-off reaches
-_SLOW = 1.0  # an answer that takes longer is a sign of strain
+_LONGEST = 60.0  # seconds of back-off
+_SLOW = 1.0  # seconds; an answer that takes longer is a sign of strain
 _LONGEST_FOR_SLOWNESS = 15.0
-_WEIGHT = 0.3  # of the latest answer in how slow a server is taken to be
+_WEIGHT = 0.3  # of the latest answer in the average
 _CALM_AFTER = 10  # good answers in a row halve the back-off
-_REMEMBERED = 10_000  # far more than a process walks at once
+_REMEMBERED = 10_000  # domains; far more than a process crawls at once
 STRAINED = frozenset({429, 503})
 
 
@@ -25,82 +26,82 @@ class _Pace:
     asked: float = 0.0  # Crawl-delay
     backoff: float = 0.0
     calm: int = 0  # good answers since the last strained one
-    took: float = 0.0  # what its answers take of late
+    took: float = 0.0  # seconds its latest answers took, averaged
 
     @property
-    def room(self) -> float:
+    def distance(self) -> float:
         slowness = min(self.took, _LONGEST_FOR_SLOWNESS) if self.took > _SLOW else 0.0
         return max(self.asked, self.backoff, slowness)
 
 
 class DomainPacing:
-    """One per process. All requests to a domain are made by one process, so all of them are seen here."""
+    """The pacing of all domains of a process. All requests to a domain are made by one process."""
 
     def __init__(self, spacing_of: Callable[[str], timedelta]) -> None:
         self._spacing_of = spacing_of
         self._slower = 1
-        self._manners: OrderedDict[str, _Pace] = OrderedDict()
+        self._paces: OrderedDict[str, _Pace] = OrderedDict()
 
     def spacing(self, domain: str) -> timedelta:
-        """The least time between two requests."""
+        """Return the minimum time between two requests."""
         ours = self._spacing_of(domain)
         if self._slower != 1:
             ours *= self._slower
-        manner = self._manners.get(domain)
-        return max(ours, timedelta(seconds=manner.room)) if manner else ours
+        pace = self._paces.get(domain)
+        return max(ours, timedelta(seconds=pace.distance)) if pace else ours
 
     def slow_down(self, factor: int) -> None:
-        """So many times the room we give by ourselves, to every domain; 1 is the usual speed."""
+        """Multiply our own spacing by a factor, for every domain; 1 is the usual speed."""
         self._slower = factor
 
     def asks(self, domain: str, seconds: float) -> None:
-        """The site's robots.txt names a delay."""
+        """Note the crawl delay that robots.txt names."""
         if seconds > 0:
-            manner = self._manner(domain)
-            manner.asked = max(manner.asked, seconds)
+            pace = self._pace(domain)
+            pace.asked = max(pace.asked, seconds)
 
     def answered(self, domain: str, status: int, took: float | None) -> None:
         """Update the pacing after an answer. A domain that is neither strained nor slow costs one lookup.
 
         `took` is None if a service between us and the site determines the time.
         """
-        manner = self._manners.get(domain)
-        if manner is not None:
-            self._manners.move_to_end(domain)
+        pace = self._paces.get(domain)
+        if pace is not None:
+            self._paces.move_to_end(domain)
         if status in STRAINED:
-            manner = self._manner(domain)
+            pace = self._pace(domain)
             least = self._spacing_of(domain).total_seconds()
-            manner.backoff = min(max(manner.backoff, least) * 2, max(_LONGEST, least))
-            manner.calm = 0
-        elif manner is not None and manner.backoff:
-            manner.calm += 1
-            if manner.calm >= _CALM_AFTER:
-                manner.calm = 0
-                manner.backoff = manner.backoff / 2 if manner.backoff > 1 else 0.0
-        if took is not None and (took > _SLOW or (manner is not None and manner.took)):
-            manner = self._manner(domain)
-            manner.took += (took - manner.took) * _WEIGHT
+            pace.backoff = min(max(pace.backoff, least) * 2, max(_LONGEST, least))
+            pace.calm = 0
+        elif pace is not None and pace.backoff:
+            pace.calm += 1
+            if pace.calm >= _CALM_AFTER:
+                pace.calm = 0
+                pace.backoff = pace.backoff / 2 if pace.backoff > 1 else 0.0
+        if took is not None and (took > _SLOW or (pace is not None and pace.took)):
+            pace = self._pace(domain)
+            pace.took += (took - pace.took) * _WEIGHT
 
-    def _manner(self, domain: str) -> _Pace:
+    def _pace(self, domain: str) -> _Pace:
         """Return the domain's pacing state; above the size limit the least recently used state is dropped.
 
-        Domains being walked are used all the time, so they stay.
+        Domains that are being crawled are used all the time, so they stay.
         """
-        manner = self._manners.get(domain)
-        if manner is None:
-            manner = self._manners[domain] = _Pace()
-            if len(self._manners) > _REMEMBERED:
-                self._manners.popitem(last=False)
+        pace = self._paces.get(domain)
+        if pace is None:
+            pace = self._paces[domain] = _Pace()
+            if len(self._paces) > _REMEMBERED:
+                self._paces.popitem(last=False)
         else:
-            self._manners.move_to_end(domain)
-        return manner
+            self._paces.move_to_end(domain)
+        return pace
 
 
 class DomainLocks:
     """One request at a time per domain in this process.
 
-    The Gate spaces the moments at which requests begin; if a first one is slow to connect, a second could catch up
-    with it. Waiting for the one before keeps the gap that the site sees.
+    The Gate spaces the starts of requests. If the first is slow to connect, the second could reach the site right
+    behind it; waiting for the first keeps the spacing that the site sees.
     """
 
     def __init__(self) -> None:

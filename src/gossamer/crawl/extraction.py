@@ -1,14 +1,14 @@
-"""Extraction rules of a process's jobs, run so that no page and no rule keeps the event loop from turning.
+"""Running of extraction rules without blocking the event loop.
 
-Plain rules on pages of ordinary size are run at once, here: that takes less than the way to another process. All others
-go to a process that can be ended (crawl/rule_process.py). A page that has used up its time ends that process, which is
-replaced, and fails with the rule's name; nothing else is touched by it.
+Plain rules on pages of ordinary size run at once in this process, which takes less time than a round trip to another.
+All others run in a process that can be killed (crawl/rule_process.py). If a page uses up its time, the process is
+killed and replaced, and the page fails with the name of the rule. Other pages are not affected.
 
-Two kinds of processes share that work. Pages are first given to one that allows little time, of which there are two.
-What did not finish there goes to the one that allows the full time, and so do later pages of the same rules at once.
-Rules that take long therefore wait for each other, and rules that take a moment do not wait for them. One set of rules
-has one page at a time in each kind, so a job of many pages does not keep others waiting for all of them. And of rules
-that were stopped on several pages, one after the other, only a page a minute is tried: the others fail at once.
+There are two pools of processes. A page first goes to the quick pool: two processes with a short time limit. If it does
+not finish there, it goes to the slow pool: one process with the full limit, which later pages of the same rules use
+directly. Slow rules therefore wait for each other, and quick rules do not wait for slow ones. Each set of rules has
+one page at a time in each pool, so that a job of many pages does not block the others. Of rules that were stopped
+on several pages in a row, one page per minute is tried; the others fail at once.
 """
 
 import asyncio
@@ -34,49 +34,50 @@ from gossamer.model.trouble import Reason, Trouble
 if TYPE_CHECKING:
     from gossamer.analyze.rules import Rule, Rules
 
-LONGEST = 5.0  # seconds of computing that a page may take
-_AT_FIRST = 0.1  # and where others may be waiting
-_AROUND = 4.0  # times as long until a process is ended however little the machine let it compute
+LONGEST = 5.0  # CPU seconds that a page may take
+_AT_FIRST = 0.1  # and in the quick pool
+_AROUND = 4.0  # times as many seconds of real time, until a process is killed however little CPU time it got
 _START = 60.0  # seconds that it may take to start
-_NICE = 5  # pages that take long are read when the machine has nothing better to do
-_HERE = 0.02  # seconds that the event loop waits for plain rules
-_LOOKS = 16  # calls between looks at the time
-_HOPELESS = 3  # pages one after the other, and the next ones are no longer tried
-_TRIED_AGAIN = 60.0  # seconds until one is
+_NICE = 5  # lower priority of the slow pool
+_HERE = 0.02  # seconds that plain rules may block the event loop
+_LOOKS = 16  # calls between checks of the time
+_HOPELESS = 3  # stopped pages in a row until the next ones are no longer tried,
+_TRIED_AGAIN = 60.0  # seconds until one is tried again
 _REMEMBERED = 1_000  # sets of rules that take long
-_IDLE = 60.0  # seconds after which a process that has nothing to do is ended
+_IDLE = 60.0  # seconds after which an idle process is ended
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "TMPDIR", "TZ")
 
 log = get_logger(__name__)
 
 
 def bare_environment() -> dict[str, str]:
-    """For processes that read what strangers have written: they need no secret of ours."""
+    """Return an environment without secrets, for processes that parse untrusted data."""
     return {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
 
 
 class RuleSet:
-    """The rules of a job. What is known of how long they take is known of those of one account."""
+    """Extraction rules of a job. Their running times are remembered per account."""
 
     def __init__(self, rules: "Rules", account: str) -> None:
-        # Only jobs with rules load what reads them.
+        # Imported here: only jobs with rules load the rule engine.
         from gossamer.analyze.rules import LARGEST, are_plain
         from gossamer.crawl.rule_process import numbered
 
         self.rules = rules
         self.pickled = pickle.dumps(rules)
-        self.key = (account, self.pickled)  # how they do on one account's pages says nothing about another's
+        self.key = (account, self.pickled)  # the same rules may be slow on the pages of one account only
         self.paths = [rule.path for rule in numbered(rules)]
         self._largest = LARGEST if are_plain(rules) else -1
 
-    def here(self, doc: Document) -> "Mapping[str, Value] | Trouble | None":
-        """The fields of a page, if that takes but a moment; None if it takes longer."""
+    def fields_now(self, doc: Document) -> "Mapping[str, Value] | Trouble | None":
+        """Return the fields of a page if the rules are quick; None if another process must run them."""
         if doc.size > self._largest:
             return None
+        # Imported here, as in `__init__`.
         from gossamer.analyze.rules import RuleStopped, extract
 
         try:
-            return extract(self.rules, doc, _Moment())
+            return extract(self.rules, doc, _Stopwatch())
         except _TooLong:
             return None
         except RuleStopped as stopped:
@@ -84,11 +85,11 @@ class RuleSet:
 
 
 class _TooLong(Exception):
-    """Plain rules have taken longer than a moment."""
+    """Plain rules have taken too long for this process."""
 
 
-class _Moment:
-    """Called before anything is looked for: raises `_TooLong` when the moment is over."""
+class _Stopwatch:
+    """Check of the time before each rule: raises `_TooLong` when it is over."""
 
     def __init__(self) -> None:
         self._until = perf_counter() + _HERE
@@ -101,32 +102,32 @@ class _Moment:
 
 
 class Extraction:
-    """One per working process."""
+    """Extraction for all jobs of a worker process."""
 
     def __init__(self, longest: float = LONGEST, at_first: float = _AT_FIRST) -> None:
-        self._quick = _Lane(2, at_first)
-        self._slow = _Lane(1, longest, _NICE)
-        self._slow_rules: OrderedDict[tuple[str, bytes], _Record] = OrderedDict()
+        self._quick = _Pool(2, at_first)
+        self._slow = _Pool(1, longest, _NICE)
+        self._slow_rules: OrderedDict[tuple[str, bytes], _History] = OrderedDict()
         self._longest = longest
 
     async def fields(self, rules: RuleSet, response: Response) -> "Mapping[str, Value] | Trouble":
-        """The fields of a page, read in a process of its own."""
+        """Return the fields of a page, extracted in another process, or the reason why there are none."""
         record = self._slow_rules.get(rules.key)
         if record is None:
-            # Pages that have waited for their turn may find that an earlier one took too long.
+            # While a page waited for its turn, the rules may have turned out to be slow.
             answer = await self._quick.run(
                 rules, response, lambda: _TOO_SLOW if rules.key in self._slow_rules else None
             )
             if not isinstance(answer, _Ended) or not answer.by_time:
-                return self._told(rules, answer, response)
-            record = self._slow_rules.setdefault(rules.key, _Record())
+                return self._result(rules, answer, response)
+            record = self._slow_rules.setdefault(rules.key, _History())
             if len(self._slow_rules) > _REMEMBERED:
                 self._slow_rules.popitem(last=False)
-        answer = await self._slow.run(rules, response, record.last_word)
+        answer = await self._slow.run(rules, response, record.known_answer)
         record.note(answer)
-        return self._told(rules, answer, response)
+        return self._result(rules, answer, response)
 
-    def _told(
+    def _result(
         self, rules: RuleSet, answer: "dict[str, Any] | _Ended", response: Response
     ) -> "Mapping[str, Value] | Trouble":
         if isinstance(answer, _Ended):
@@ -149,10 +150,10 @@ class Extraction:
 
 
 class _Ended:
-    """A process has ended over a page: at which rule, and whether because its time was over."""
+    """The end of a process while it worked on a page: the rule, and whether the time was used up."""
 
     def __init__(self, rule: int | None, *, by_time: bool) -> None:
-        """Without a rule, none had begun."""
+        """`rule` is None if no rule had begun."""
         self.had_begun = rule is not None
         self.rule = rule or 0
         self.by_time = by_time
@@ -161,11 +162,11 @@ class _Ended:
 _TOO_SLOW = _Ended(0, by_time=True)
 
 
-class _Record:
-    """Outcomes of slow rules."""
+class _History:
+    """Latest outcomes of slow rules."""
 
     def __init__(self) -> None:
-        self._stopped = 0  # one after the other
+        self._stopped = 0  # pages in a row
         self._last: _Ended | None = None
         self._at = 0.0
 
@@ -175,14 +176,14 @@ class _Record:
         elif answer is not self._last:
             self._stopped, self._last, self._at = self._stopped + 1, answer, monotonic()
 
-    def last_word(self) -> _Ended | None:
-        """Return the result for a page without trying the rules; None if they should be tried."""
+    def known_answer(self) -> _Ended | None:
+        """Return the result for pages on which the rules are not tried; None if they should be tried."""
         hopeless = self._stopped >= _HOPELESS and monotonic() < self._at + _TRIED_AGAIN
         return self._last if hopeless else None
 
 
-class _Lane:
-    """Processes that allow a page the same time."""
+class _Pool:
+    """Processes with the same time limit per page."""
 
     def __init__(self, processes: int, seconds: float, nice: int = 0) -> None:
         self._seconds = seconds
@@ -196,14 +197,14 @@ class _Lane:
     async def run(
         self, rules: RuleSet, response: Response, known: Callable[[], "_Ended | None"] = lambda: None
     ) -> "dict[str, Any] | _Ended":
-        """The answer of a process, or what is `known` when it is the page's turn."""
+        """Return the answer of a process, or the one that is `known` when it is the page's turn."""
         key = rules.key
         turn = self._turns.setdefault(key, asyncio.Lock())
         self._waiting[key] = self._waiting.get(key, 0) + 1
         try:
             async with turn:
-                if last_word := known():
-                    return last_word
+                if known_answer := known():
+                    return known_answer
                 async with self._room:
                     return await self._run(rules, response)
         finally:
@@ -214,7 +215,7 @@ class _Lane:
     async def _run(self, rules: RuleSet, response: Response) -> "dict[str, Any] | _Ended":
         if self._free:
             answer = await self._ask(self._free.pop(), rules, response)
-            # One that was ended while it waited, by somebody else, is no fault of the page.
+            # If the process was killed from outside while it was idle, the page is not to blame.
             if not isinstance(answer, _Ended) or answer.by_time or answer.had_begun:
                 return answer
         return await self._ask(await self._start(), rules, response)
@@ -224,7 +225,7 @@ class _Lane:
         try:
             answer = await process.ask(rules.pickled, self._seconds, response)
         except BaseException:
-            # Cancelled, too: what it would answer is no answer to the next question.
+            # If this task is cancelled, too: the answer would be taken for that of the next page.
             await self._end(process)
             raise
         if isinstance(answer, _Ended):
@@ -258,7 +259,7 @@ class _Lane:
 class _Process:
     def __init__(self, process: asyncio.subprocess.Process, place: Any) -> None:
         if process.stdin is None or process.stdout is None:
-            raise RuntimeError("it was started without pipes")
+            raise RuntimeError("the process was started without pipes")
         self._process = process
         self._questions, self._answers = process.stdin, process.stdout
         self._place = place
@@ -266,6 +267,7 @@ class _Process:
 
     @classmethod
     async def start(cls, nice: int) -> "_Process":
+        # Imported here, as in `RuleSet`.
         from gossamer.crawl.rule_process import PLACE_BYTES, READY
 
         place = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process has ended
@@ -296,6 +298,7 @@ class _Process:
         return started
 
     async def ask(self, rules: bytes, seconds: float, response: Response) -> "dict[str, Any] | _Ended":
+        # Imported here, as in `RuleSet`.
         from gossamer.crawl.rule_process import LENGTH, NONE, PLACE, Task
 
         os.pwrite(self._place.fileno(), PLACE.pack(NONE), 0)
@@ -315,6 +318,7 @@ class _Process:
         return answer
 
     def _rule(self) -> int | None:
+        # Imported here, as in `RuleSet`.
         from gossamer.crawl.rule_process import NONE, PLACE
 
         rule = int(PLACE.unpack(os.pread(self._place.fileno(), PLACE.size, 0))[0])
@@ -329,7 +333,7 @@ class _Process:
         self._idle = asyncio.get_running_loop().call_later(_IDLE, retire)
 
     def leave(self) -> None:
-        """Let it end without being waited for: it has nothing to do."""
+        """Let an idle process end, without waiting for it."""
         self._questions.close()
         self._place.close()
 

@@ -31,7 +31,7 @@ from gossamer.store import events, jobs
 from gossamer.store.jobs import pause_automatically
 
 BLOCKING = frozenset({Reason.BLOCKED, Reason.CAPTCHA, Reason.FORBIDDEN, Reason.RATE_LIMITED})
-MOST_SITES = 5_000  # kept per job: the latest are sample enough
+MOST_SITES = 5_000  # kept per job: the latest are a sufficient sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Thresholds:
     window: timedelta = timedelta(minutes=5)
     too_many: float = 0.2  # of the sites in the window
     few: float = 0.1
-    least_sites: int = 20  # fewer say nothing about the address
+    least_sites: int = 20  # fewer say nothing about the IP address
     least_blocking: int = 5
-    patience: timedelta = timedelta(minutes=2)  # that slowing down gets to show an effect
+    patience: timedelta = timedelta(minutes=2)  # for slowing down to show an effect
     least_sites_since: int = 10  # by which the effect is judged
 
 
@@ -52,7 +52,7 @@ USUAL = Thresholds()
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """So many of so many sites block us."""
+    """The number of sites that block us, out of all sites in the window."""
 
     blocking: int
     sites: int
@@ -62,8 +62,8 @@ class Count:
         return self.blocking / self.sites if self.sites else 0.0
 
 
-class Change(Enum):
-    """Changes that a job should make from now on."""
+class Reaction(Enum):
+    """Reactions to a change in the share of blocking sites."""
 
     SLOW_DOWN = "slow down"
     PAUSE = "pause"
@@ -71,25 +71,27 @@ class Change(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class IpBlockFinding:
+    """The reaction due for one job, with its count."""
+
     job_id: UUID
-    change: Change
+    change: Reaction
     count: Count
 
 
-class Sightings:
-    """The sites one job has met within the window and whether each blocked us when it was last asked."""
+class JobRefusals:
+    """The sites that one job requested within the window, and for each whether its latest answer blocked us."""
 
     __slots__ = ("_blocking", "_clock", "_latest", "_window")
 
     def __init__(self, clock: Clock, window: timedelta) -> None:
         self._clock = clock
         self._window = window.total_seconds()
-        self._latest: OrderedDict[str, tuple[float, bool]] = OrderedDict()  # when, and was it blocking; oldest first
+        self._latest: OrderedDict[str, tuple[float, bool]] = OrderedDict()  # by site, oldest first
         self._blocking = 0
 
     def note(self, host: str, outcome: Document | Moved | Trouble) -> None:
-        """After every page. What neither was read nor is a refusal (a 404, a timeout) says nothing about us."""
+        """Note the outcome of a page. Other failures than refusals, such as a 404 or a timeout, are ignored."""
         if isinstance(outcome, Document):
             blocking = False
         elif isinstance(outcome, Trouble) and outcome.reason in BLOCKING:
@@ -106,14 +108,14 @@ class Sightings:
         self._blocking += blocking
 
     def count(self) -> Count:
-        """All of the window."""
+        """Count all sites of the window."""
         begin = self._clock.monotonic() - self._window
         while self._latest and next(iter(self._latest.values()))[0] <= begin:
             self._drop_oldest()
         return Count(self._blocking, len(self._latest))
 
     def count_since(self, moment: float) -> Count:
-        """Only the sites asked since then."""
+        """Count only the sites requested since a moment."""
         sites = blocking = 0
         for at, blocked in reversed(self._latest.values()):
             if at <= moment:
@@ -127,66 +129,65 @@ class Sightings:
         self._blocking -= blocking
 
 
-class AddressWatch:
-    """Refusals of all jobs, one watch per process.
+class IpBlockDetector:
+    """Detection for all jobs of a process.
 
-    Each job is judged by its own sites, because lists differ in how well crawlers are received.
+    Each job is judged by its own sites, because lists of sites differ in how many refuse crawlers.
     """
 
     def __init__(self, clock: Clock, thresholds: Thresholds = USUAL) -> None:
         self.thresholds = thresholds
         self._clock = clock
-        self._sightings: dict[UUID, Sightings] = {}
-        self._slowed: dict[UUID, float] = {}  # jobs that go slowly, and since when
+        self._refusals: dict[UUID, JobRefusals] = {}
+        self._slowed: dict[UUID, float] = {}  # jobs that are slowed down, and since when
 
     @property
     def slow(self) -> bool:
-        """Some job should go slowly."""
+        """True if any job should be slowed down."""
         return bool(self._slowed)
 
     def jobs(self) -> set[UUID]:
-        return set(self._sightings)
+        return set(self._refusals)
 
-    def sightings(self, job_id: UUID) -> Sightings:
+    def refusals(self, job_id: UUID) -> JobRefusals:
         """Return the record in which the visits of a job note refusals."""
-        known = self._sightings.get(job_id)
+        known = self._refusals.get(job_id)
         if known is None:
-            known = self._sightings[job_id] = Sightings(self._clock, self.thresholds.window)
+            known = self._refusals[job_id] = JobRefusals(self._clock, self.thresholds.window)
         return known
 
     def forget(self, job_id: UUID) -> None:
-        """The job no longer runs. If it ever does again, it begins anew."""
-        self._sightings.pop(job_id, None)
+        """Forget a job that no longer runs."""
+        self._refusals.pop(job_id, None)
         self._slowed.pop(job_id, None)
 
-    def look(self) -> list[Finding]:
+    def look(self) -> list[IpBlockFinding]:
         """Return the changes since the last check. A job that should pause is included until it is forgotten."""
         found = []
-        for job_id, sightings in self._sightings.items():
-            count = sightings.count()
-            change = self._judge(job_id, sightings, count)
+        for job_id, refusals in self._refusals.items():
+            count = refusals.count()
+            change = self._judge(job_id, refusals, count)
             if change:
-                found.append(Finding(job_id, change, count))
+                found.append(IpBlockFinding(job_id, change, count))
         return found
 
-    def _judge(self, job_id: UUID, sightings: Sightings, count: Count) -> Change | None:
+    def _judge(self, job_id: UUID, refusals: JobRefusals, count: Count) -> Reaction | None:
         now = self._clock.monotonic()
         slowed_at = self._slowed.get(job_id)
         if slowed_at is None:
             if not self._is_alarming(count):
                 return None
             self._slowed[job_id] = now
-            return Change.SLOW_DOWN
+            return Reaction.SLOW_DOWN
         if count.share < self.thresholds.few:
             del self._slowed[job_id]
-            return Change.RECOVER
+            return Reaction.RECOVER
         if now - slowed_at < self.thresholds.patience.total_seconds() or not self._is_alarming(count):
             return None
-        # The window still holds what happened at full speed; whether slowing down has helped is seen only in what came
-        # after it.
-        since = sightings.count_since(slowed_at)
+        # The window still includes answers from before slowing down; only later ones show whether it has helped.
+        since = refusals.count_since(slowed_at)
         helped = since.sites < self.thresholds.least_sites_since or since.share <= self.thresholds.too_many
-        return None if helped else Change.PAUSE
+        return None if helped else Reaction.PAUSE
 
     def _is_alarming(self, count: Count) -> bool:
         limits = self.thresholds
@@ -194,64 +195,64 @@ class AddressWatch:
         return enough and count.share > limits.too_many
 
 
-SLOWER = 2  # times the spacing, and so many times fewer visits
+SLOWER = 2  # factor by which the spacing grows and the number of visits shrinks
 
 log = get_logger(__name__)
 
 
 class IpBlockGuard:
-    """One per process. It slows down all jobs of the process: they come from the same address."""
+    """Reactions of a process. It slows down all of its jobs, because they share an IP address."""
 
-    def __init__(self, database: Database, pacing: DomainPacing, watch: AddressWatch) -> None:
+    def __init__(self, database: Database, pacing: DomainPacing, detector: IpBlockDetector) -> None:
         self._database = database
         self._pacing = pacing
-        self._watch = watch
-        self._said: dict[UUID, str] = {}
+        self._detector = detector
+        self._notes: dict[UUID, str] = {}
 
     async def begin(self) -> None:
-        """A process that starts is not slow, whatever the one before it said of its jobs when it died."""
+        """Clear the notes of an earlier process: a process starts at the usual speed."""
         if await self._database.read(jobs.any_note):
             await self._database.write(jobs.clear_notes)
 
     def jobs(self) -> set[UUID]:
-        return self._watch.jobs()
+        return self._detector.jobs()
 
-    def sightings(self, job_id: UUID) -> Sightings:
-        return self._watch.sightings(job_id)
+    def refusals(self, job_id: UUID) -> JobRefusals:
+        return self._detector.refusals(job_id)
 
     def room(self, capacity: int) -> int:
         """Return how many visits may be crawled at a time."""
-        return max(1, capacity // SLOWER) if self._watch.slow else capacity
+        return max(1, capacity // SLOWER) if self._detector.slow else capacity
 
     async def look(self, running: Set[UUID]) -> set[UUID]:
-        """Once a second: act on what has changed. Returns the jobs it has paused, whose walks are to end."""
-        for job_id in self._watch.jobs() - running:
+        """Check once a second; return the jobs that were paused, whose crawls must stop."""
+        for job_id in self._detector.jobs() - running:
             self._forget(job_id)
-        found = self._watch.look()
+        found = self._detector.look()
         for finding in found:
             await self._act(finding)
-        self._pacing.slow_down(SLOWER if self._watch.slow else 1)
-        return {finding.job_id for finding in found if finding.change is Change.PAUSE}
+        self._pacing.slow_down(SLOWER if self._detector.slow else 1)
+        return {finding.job_id for finding in found if finding.change is Reaction.PAUSE}
 
-    async def _act(self, finding: Finding) -> None:
+    async def _act(self, finding: IpBlockFinding) -> None:
         job_id, count = finding.job_id, finding.count
         figures = {"job": short(job_id), "blocking": count.blocking, "sites": count.sites}
         match finding.change:
-            case Change.SLOW_DOWN:
+            case Reaction.SLOW_DOWN:
                 log.warning("address.blocked", **figures)
-                self._said[job_id] = f"{count.blocking} of {count.sites} sites block this address: slowing down"
-                await self._database.write(_slow_down, job_id, self._said[job_id])
-            case Change.RECOVER:
+                self._notes[job_id] = f"{count.blocking} of {count.sites} sites block this address: slowing down"
+                await self._database.write(_slow_down, job_id, self._notes[job_id])
+            case Reaction.RECOVER:
                 log.info("address.recovered", **figures)
                 why = f"{count.blocking} of {count.sites} sites block this address: back to the usual speed"
-                await self._database.write(_recover, job_id, self._said.pop(job_id), why)
-            case Change.PAUSE:
+                await self._database.write(_recover, job_id, self._notes.pop(job_id), why)
+            case Reaction.PAUSE:
                 log.warning("address.still_blocked", **figures)
                 await self._database.write(pause_automatically, job_id, AlertKind.ADDRESS, self._why_paused(finding))
                 self._forget(job_id)
 
-    def _why_paused(self, finding: Finding) -> str:
-        time = in_words(self._watch.thresholds.window.total_seconds())
+    def _why_paused(self, finding: IpBlockFinding) -> str:
+        time = in_words(self._detector.thresholds.window.total_seconds())
         return (
             f"Many sites are blocking this address ({finding.count.blocking} of {finding.count.sites} in {time}). "
             "Paused so that it does not get worse. Wait some hours, lower GOSSAMER_DOMAIN_RATE or set GOSSAMER_PROXY, "
@@ -259,8 +260,8 @@ class IpBlockGuard:
         )
 
     def _forget(self, job_id: UUID) -> None:
-        self._watch.forget(job_id)
-        self._said.pop(job_id, None)
+        self._detector.forget(job_id)
+        self._notes.pop(job_id, None)
 
 
 def _slow_down(tx: Tx, job_id: UUID, why: str) -> None:

@@ -1,4 +1,4 @@
-"""Tell an outage of our own network from an outage of a site; used together with the courier.
+"""Tell an outage of our own network from an outage of a site; used together with the requester.
 
 A failed request alone is inconclusive: the site may be down, or our network. If another request that began
 later is answered, the network is up. If none is answered within a moment, this module makes checks: whether
@@ -33,22 +33,22 @@ from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of, host_of
 
 SUSPICIOUS = frozenset({Reason.UNREACHABLE, Reason.NAME_SERVER, Reason.TIMEOUT, Reason.CUT_OFF, Reason.PROXY})
-"""What a request fails with where there is no network, and where a site is dead."""
+"""Reasons with which requests fail both without a network and if a site is down."""
 
-MANY = 5  # domains that fail with nothing answering are too many for chance,
-VERY_MANY = 20  # where the name server answers all the same
+MANY = 5  # domains that fail in a row, without any answer, are too many to be a coincidence,
+VERY_MANY = 20  # and so many if the name server still answers
 
 _TICK = 0.1  # seconds
-_WAIT, _LONGEST_WAIT = 10, 40  # ticks for which a later answer is waited for; the second while others are in flight
-_FIRST_LOOK, _LONGEST_PAUSE = 1.0, 5.0  # seconds between looks during an outage
-_FEW, _AT_ONCE, _OTHERS = 2, 5, 2  # addresses of one look; of sites that were not asked yet
+_WAIT, _LONGEST_WAIT = 10, 40  # ticks to wait for a later answer; the second while other requests are in flight
+_FIRST_LOOK, _LONGEST_PAUSE = 1.0, 5.0  # seconds between checks during an outage
+_FEW, _AT_ONCE, _OTHERS = 2, 5, 2  # addresses per check; of sites not requested yet
 _CONNECT = 3.0  # seconds
-_TURN = timedelta(seconds=2)  # for the Gate
+_TURN = timedelta(seconds=2)  # to wait at the Gate
 _REMEMBERED = 1_000  # domains that failed
-_FORGIVEN = 600.0  # seconds for which a domain that was given a try for nothing gets no other
+_FORGIVEN = 600.0  # seconds during which only one try of a domain is ignored because of an outage
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _NO_ROUTE = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH})
-# Of networks that exist in books only: asking for the route sends nothing.
+# Addresses of documentation networks: asking for the route to them sends nothing.
 _ANYWHERE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 
 _Any = TypeVar("_Any")
@@ -56,11 +56,11 @@ _Any = TypeVar("_Any")
 log = get_logger(__name__)
 
 
-class Finding(Enum):
+class NetworkState(Enum):
     """Result of a network check."""
 
-    THERE = "there"  # there is a network, as far as can be told: what fails is the site's trouble
-    LIKELY = "likely"  # an outage, unless all these sites are dead: believed for so long and no longer
+    THERE = "there"  # the network works, as far as can be told: failures are the sites' trouble
+    LIKELY = "likely"  # an outage, unless all these sites are down: assumed for a limited time
     AWAY = "away"
 
 
@@ -71,17 +71,17 @@ class _Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Destination:
     """A destination of a network check, paced by its domain. The proxy, which has none, is checked separately."""
 
     domain: str
     address: str
     port: int
-    answered: bool  # before
+    answered: bool  # earlier requests
 
 
 class OwnNetwork:
-    """Of one process. `spacing_of` is the least time between two requests to a domain."""
+    """The network as one process sees it. `spacing_of` is the minimum time between two requests to a domain."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class OwnNetwork:
         proxy: str = "",
         patience: timedelta = timedelta(minutes=10),
     ) -> None:
-        """`name_servers` says whether they are there; `patience` is how long a likely outage is believed in."""
+        """`name_servers` tells whether they answer; `patience` is how long a likely outage is assumed."""
         self._clock = clock
         self._guard = guard
         self._answers = answers
@@ -115,11 +115,11 @@ class OwnNetwork:
         self._is_sure = False
         self._doubted_at = -math.inf
         self._forgiven: dict[str, float] = {}
-        self.in_flight = 0  # requests that are being made or wait for their turn; the courier counts
-        self.others_can: Callable[[], Awaitable[bool]] = _nobody
-        """Whether somebody else can do our work meanwhile: then there is no hurry to disbelieve."""
-        self.waiting: Callable[[], Awaitable[Sequence[str]]] = _nowhere
-        """Addresses of sites that wait, of several jobs: not all of them need be those that fail."""
+        self.in_flight = 0  # requests in flight or waiting for their turn; the requester counts
+        self.others_can: Callable[[], Awaitable[bool]] = _no_others
+        """Tells whether other machines can do our work meanwhile; then a likely outage is assumed for longer."""
+        self.waiting: Callable[[], Awaitable[Sequence[str]]] = _no_urls
+        """Returns URLs of waiting sites, from several jobs."""
 
     @property
     def is_away(self) -> bool:
@@ -128,7 +128,7 @@ class OwnNetwork:
 
     @property
     def since(self) -> datetime | None:
-        """When the network was found missing, once a look has shown that it is."""
+        """When the network was found to be down; None until a check has confirmed it."""
         return self._since
 
     @property
@@ -155,9 +155,9 @@ class OwnNetwork:
         if not self.is_away:
             if self._deciding is None or self._deciding.done():
                 self._deciding = asyncio.create_task(self._decide())
-            # Shielded: one visit that is cancelled must not take the decision away from the others.
+            # Shielded: a visit that is cancelled must not cancel the decision for the others.
             await asyncio.shield(self._deciding)
-        # What was sent may be delivered only now, from wherever it was held: nothing else comes close behind it.
+        # Delayed packets may be delivered only now, so the next request keeps its distance from now on.
         domain = domain_of(host_of(url))
         await self._gate.hold_off(domain, self._spacing_of(domain))
         return self._was_away(began)
@@ -201,13 +201,13 @@ class OwnNetwork:
     async def _decide(self) -> None:
         silent = self._silent()
         if len(silent) >= MANY and not self._is_forgiven(silent):
-            # Believed before it is looked for: while we look it may end, and then these would count as tries.
-            self._begin(Finding.LIKELY, f"none of {len(silent)} domains answers", silent)
+            # Assumed before it is checked: the outage may end during the check, and these tries would then count.
+            self._begin(NetworkState.LIKELY, f"none of {len(silent)} domains answers", silent)
             return
         finding, why = await self._look()
-        if finding is Finding.LIKELY and self._answers.began < self._doubted_at:
-            return  # nobody has answered since such an outage was over: these sites are dead
-        if finding is not Finding.THERE:
+        if finding is NetworkState.LIKELY and self._answers.began < self._doubted_at:
+            return  # no site has answered since the last such outage was over: these sites are down
+        if finding is not NetworkState.THERE:
             self._begin(finding, why, silent)
 
     def _is_forgiven(self, silent: Iterable[str]) -> bool:
@@ -216,10 +216,10 @@ class OwnNetwork:
         self._forgiven = {domain: at for domain, at in self._forgiven.items() if at > lately}
         return not self._forgiven.keys().isdisjoint(silent)
 
-    def _begin(self, finding: Finding, why: str, silent: Iterable[str]) -> None:
+    def _begin(self, finding: NetworkState, why: str, silent: Iterable[str]) -> None:
         self._outage.begin(why)
         self._began = self._clock.monotonic()
-        self._is_sure = finding is Finding.AWAY
+        self._is_sure = finding is NetworkState.AWAY
         self._forgiven |= dict.fromkeys(silent, self._began)
         log.info("network.missed", why=why)
         self._waiting_for_it = asyncio.create_task(self._wait_for_it())
@@ -243,90 +243,90 @@ class OwnNetwork:
         started, pause, given_up = self._clock.now(), _FIRST_LOOK, False
         while not given_up:
             finding, why = await self._look()
-            if finding is Finding.THERE:
+            if finding is NetworkState.THERE:
                 break
             if self._since is None:
                 self._since = started
                 log.warning("network.away", why=why)
             self._outage.begin(why)
-            self._is_sure = self._is_sure or finding is Finding.AWAY
-            too_long = finding is Finding.LIKELY and self._outage.lasts() >= self._patience
+            self._is_sure = self._is_sure or finding is NetworkState.AWAY
+            too_long = finding is NetworkState.LIKELY and self._outage.lasts() >= self._patience
             given_up = too_long and not await self.others_can()
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
         log.info("network.back", seconds=round(self._outage.lasts()), given_up=given_up)
 
-    # Looking
+    # Checks
 
-    async def _look(self) -> tuple[Finding, str]:
+    async def _look(self) -> tuple[NetworkState, str]:
         """Check the network; return the finding and its reason."""
         self._round += 1
         if self._answers.began > self._began:
-            return Finding.THERE, ""
+            return NetworkState.THERE, ""
         if self._proxy:
             return await self._look_for_the_proxy()
         silent = self._silent()
-        places = await self._places(silent)
-        dead: list[_Place] = []
-        for some in (places[:_FEW], places[_FEW:]):  # one that is reached is enough
+        destinations = await self._destinations(silent)
+        dead: list[_Destination] = []
+        for some in (destinations[:_FEW], destinations[_FEW:]):  # one connection is enough
             unreached = await self._unreached(some)
             if unreached is None:
-                return Finding.THERE, ""
+                return NetworkState.THERE, ""
             dead += unreached
-        if not self._has_route(silent, places):
-            return Finding.AWAY, "no route"
+        if not self._has_route(silent, destinations):
+            return NetworkState.AWAY, "no route"
         return await self._judge(silent, dead)
 
-    async def _judge(self, silent: dict[str, _Failed], dead: list[_Place]) -> tuple[Finding, str]:
+    async def _judge(self, silent: dict[str, _Failed], dead: list[_Destination]) -> tuple[NetworkState, str]:
         """Return the finding if nothing could be connected to, although there is a route."""
-        gone = {(place.address, place.port) for place in dead if place.answered}
-        known = (_place(clearance, answered=True) for clearance in self._answers.recent())
-        domains = len({*silent, *(place.domain for place in known if (place.address, place.port) in gone)})
-        addresses = len({place.address for place in dead if place.answered})
+        gone = {(one.address, one.port) for one in dead if one.answered}
+        known = (_destination(clearance, answered=True) for clearance in self._answers.recent())
+        domains = len({*silent, *(one.domain for one in known if (one.address, one.port) in gone)})
+        addresses = len({one.address for one in dead if one.answered})
         if addresses >= MANY:
-            return Finding.AWAY, f"{addresses} addresses that answered before do not any more"
+            return NetworkState.AWAY, f"{addresses} addresses that answered before do not any more"
         names = await self._name_servers() if any(map(self._is_looked_up, silent.values())) else None
         if names is False:
-            return (Finding.AWAY if domains >= MANY else Finding.LIKELY), "no answer from the name server"
+            return (NetworkState.AWAY if domains >= MANY else NetworkState.LIKELY), "no answer from the name server"
         if domains >= (MANY if names is None or addresses else VERY_MANY):
-            return Finding.LIKELY, f"none of {domains} domains answers"
-        return Finding.THERE, ""
+            return NetworkState.LIKELY, f"none of {domains} domains answers"
+        return NetworkState.THERE, ""
 
-    async def _look_for_the_proxy(self) -> tuple[Finding, str]:
-        """One that refuses is there, and has a guard of its own."""
+    async def _look_for_the_proxy(self) -> tuple[NetworkState, str]:
+        """Check the proxy. One that refuses the connection is there: ProxyGuard handles that."""
         there = urlsplit(self._proxy)
         try:
             await _connect(there.hostname or "", there.port or _DEFAULT_PORTS.get(there.scheme, 1080))
         except ConnectionRefusedError:
-            return Finding.THERE, ""
+            return NetworkState.THERE, ""
         except (OSError, TimeoutError):
-            return Finding.LIKELY, "the proxy in GOSSAMER_PROXY cannot be reached"
-        return Finding.THERE, ""
+            return NetworkState.LIKELY, "the proxy in GOSSAMER_PROXY cannot be reached"
+        return NetworkState.THERE, ""
 
-    async def _places(self, silent: dict[str, _Failed]) -> list[_Place]:
-        """Some that answered before, at different addresses; where there are too few, some that did not answer."""
-        found: dict[tuple[str, int], _Place] = {}
+    async def _destinations(self, silent: dict[str, _Failed]) -> list[_Destination]:
+        """Choose destinations that answered before, at different addresses; if too few, some that did not answer."""
+        found: dict[tuple[str, int], _Destination] = {}
         for clearance in _turned(self._answers.recent(), self._round - 1):
-            place = _place(clearance, answered=True)
-            found.setdefault((place.address, place.port), place)
+            destination = _destination(clearance, answered=True)
+            found.setdefault((destination.address, destination.port), destination)
             if len(found) == _AT_ONCE:
                 break
         if self.is_away:
-            # A job whose sites are all dead must not keep others waiting, of which nobody knows anything yet.
+            # A job whose sites are all down must not delay other jobs, whose sites were not tried yet.
             others = [url for url in await self.waiting() if domain_of(host_of(url)) not in self._failed]
-            await self._add_places(found, others[:_OTHERS])
+            await self._add_destinations(found, others[:_OTHERS])
         if len(found) >= _AT_ONCE:
             return list(found.values())
         if self.is_away or len(silent) >= MANY:
             asked = _turned(list(silent.values()), (self._round - 1) * _AT_ONCE)[:_AT_ONCE]
-            await self._add_places(found, [one.url for one in asked])
+            await self._add_destinations(found, [one.url for one in asked])
         return list(found.values())[:_AT_ONCE]
 
-    async def _add_places(self, found: dict[tuple[str, int], _Place], urls: Sequence[str]) -> None:
+    async def _add_destinations(self, found: dict[tuple[str, int], _Destination], urls: Sequence[str]) -> None:
         for admitted in await asyncio.gather(*(self._admit(url) for url in urls)):
             if admitted:
-                place = _place(admitted, answered=False)
-                found.setdefault((place.address, place.port), place)
+                destination = _destination(admitted, answered=False)
+                found.setdefault((destination.address, destination.port), destination)
 
     async def _admit(self, url: str) -> Clearance | None:
         try:
@@ -334,42 +334,42 @@ class OwnNetwork:
         except FetchError:
             return None
 
-    async def _unreached(self, places: Sequence[_Place]) -> list[_Place] | None:
-        """Those that could not be connected to; None if one could."""
-        looks = [asyncio.create_task(self._reaches(place)) for place in places]
-        dead: list[_Place] = []
+    async def _unreached(self, destinations: Sequence[_Destination]) -> list[_Destination] | None:
+        """Return the destinations that could not be connected to; None if one could."""
+        looks = [asyncio.create_task(self._reaches(destination)) for destination in destinations]
+        dead: list[_Destination] = []
         try:
             for look in asyncio.as_completed(looks):
-                place, reached = await look
+                destination, reached = await look
                 if reached:
                     return None
                 if reached is False:
-                    dead.append(place)
+                    dead.append(destination)
         finally:
             for look in looks:
                 look.cancel()
             await asyncio.gather(*looks, return_exceptions=True)
         return dead
 
-    async def _reaches(self, place: _Place) -> tuple[_Place, bool | None]:
-        """Connect to a destination; None in place of the result if its domain's spacing did not allow it yet.
+    async def _reaches(self, destination: _Destination) -> tuple[_Destination, bool | None]:
+        """Connect to a destination; the result is None if its domain's spacing did not allow it yet.
 
         It counts as a request to its domain.
         """
-        spacing = self._spacing_of(place.domain)
-        if await pass_gate(self._gate, place.domain, spacing, _TURN) > NOW:
-            return place, None
+        spacing = self._spacing_of(destination.domain)
+        if await pass_gate(self._gate, destination.domain, spacing, _TURN) > NOW:
+            return destination, None
         try:
-            await _connect(place.address, place.port)
+            await _connect(destination.address, destination.port)
         except (OSError, TimeoutError):
-            return place, False
+            return destination, False
         finally:
-            await self._gate.hold_off(place.domain, spacing)
-        return place, True
+            await self._gate.hold_off(destination.domain, spacing)
+        return destination, True
 
-    def _has_route(self, silent: dict[str, _Failed], places: Iterable[_Place]) -> bool:
+    def _has_route(self, silent: dict[str, _Failed], destinations: Iterable[_Destination]) -> bool:
         """Return True if the system has a route to any of these addresses, or to any network at all."""
-        there = {(_family(place.address), place.address) for place in places}
+        there = {(_family(destination.address), destination.address) for destination in destinations}
         for one in silent.values():
             there.update((_family(str(address)), str(address)) for address in self._recalled(one.url).addresses)
         if not there or any(map(self._is_looked_up, silent.values())):
@@ -378,41 +378,43 @@ class OwnNetwork:
 
     def _recalled(self, url: str) -> Clearance:
         with suppress(FetchError):
-            return self._guard.recall(url) or _NO_PLACE
-        return _NO_PLACE
+            return self._guard.recall(url) or _NO_CLEARANCE
+        return _NO_CLEARANCE
 
     def _is_looked_up(self, one: _Failed) -> bool:
         """Return True if a name server is needed for its address."""
         return not self._recalled(one.url).by_rule and not _is_address(host_of(one.url))
 
 
-_NO_PLACE = Clearance("", (), "")
+_NO_CLEARANCE = Clearance("", (), "")
 
 
-async def _nobody() -> bool:
+async def _no_others() -> bool:
     return False
 
 
-async def _nowhere() -> Sequence[str]:
+async def _no_urls() -> Sequence[str]:
     return ()
 
 
 async def _connect(host: str, port: int) -> None:
-    """And hang up. Raises OSError or TimeoutError."""
+    """Connect and close again. Raises OSError or TimeoutError."""
     async with asyncio.timeout(_CONNECT):
         _, writer = await asyncio.open_connection(host, port)
     writer.close()
 
 
-def _place(clearance: Clearance, *, answered: bool) -> _Place:
+def _destination(clearance: Clearance, *, answered: bool) -> _Destination:
     there = urlsplit(clearance.send)
-    # What the site is called, and not what is sent where an operator's rule stands in for it.
+    # The name of the site, not of the server that an operator's rule sends its requests to.
     name = (urlsplit(f"//{clearance.authority}").hostname if clearance.authority else None) or clearance.host
-    return _Place(domain_of(name), str(clearance.addresses[0]), there.port or _DEFAULT_PORTS[there.scheme], answered)
+    return _Destination(
+        domain_of(name), str(clearance.addresses[0]), there.port or _DEFAULT_PORTS[there.scheme], answered
+    )
 
 
 def _turned(several: Sequence[_Any], by: int) -> Sequence[_Any]:
-    """The same in the same order, beginning elsewhere."""
+    """Return the items rotated by a number of steps."""
     at = by % len(several) if several else 0
     return [*several[at:], *several[:at]]
 
@@ -432,8 +434,8 @@ def _is_address(host: str) -> bool:
 def _knows_route(family: socket.AddressFamily, address: str) -> bool:
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as way:
         try:
-            way.connect((address, 9))  # of a datagram socket: nothing is sent
+            way.connect((address, 9))  # a datagram socket: nothing is sent
         except OSError as error:
             return error.errno not in _NO_ROUTE
         return True
-    return False  # this system does not speak that family
+    return False  # this system does not support that family

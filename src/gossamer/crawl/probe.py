@@ -1,7 +1,7 @@
-"""Before there is a job: a look at some homepages, for free, to see how many of them a plain request gets.
+"""Probe of some homepages before a job is created, to estimate how many of them plain requests can read.
 
-It goes the way every page goes: robots.txt, the guard, the Gate and its spacing. Nothing is kept of what was read but
-the answers for robots.txt, so that the job need not ask for those again.
+Probes follow the same path as pages: robots.txt, the SSRF guard, the Gate and its spacing. Only the robots.txt answers
+are stored, so that the job need not request them again.
 """
 
 import asyncio
@@ -17,9 +17,8 @@ from uuid import uuid4
 from gossamer.crawl.domain_pacing import DomainLocks, DomainPacing
 from gossamer.crawl.leases import HeldLease
 from gossamer.crawl.redirects import Moved, Redirects
-from gossamer.crawl.request_budget import RequestBudget
-from gossamer.crawl.requester import Interrupted, NoWayOut, Requester, TooEarly
-from gossamer.crawl.robots import RobotsMemory, RobotsReader
+from gossamer.crawl.requester import Interrupted, NoWayOut, RequestBudget, Requester, TooEarly
+from gossamer.crawl.site_files import RobotsCache, RobotsReader
 from gossamer.crawl.worker_deps import WorkerDeps
 from gossamer.fetch import Fetcher, FetchError
 from gossamer.frontier.frontier import Entries
@@ -43,7 +42,7 @@ log = get_logger(__name__)
 
 
 def choose(targets: Sequence[Target], number: int) -> list[Target]:
-    """So many of them, as if by chance but the same every time; of each domain one."""
+    """Choose a random sample with one target per domain; the same targets give the same sample."""
     by_domain: dict[str, Target] = {}
     for target in sorted(targets, key=lambda one: blake2b(one.host.encode(), digest_size=8).digest()):
         by_domain.setdefault(domain_of(target.host), target)
@@ -52,71 +51,71 @@ def choose(targets: Sequence[Target], number: int) -> list[Target]:
     return list(by_domain.values())
 
 
-class Seen(Enum):
-    """Outcome of fetching a homepage in advance."""
+class ProbeResult(Enum):
+    """Result of the probe of one homepage."""
 
-    PLAIN = "plain"  # a plain request gets it
-    CLIMBS = "climbs"  # it does not, another rung may
-    GONE = "gone"  # there is nothing to be got
-    NOT_ASKED = "not asked"  # we could not look
+    PLAIN = "plain"  # a plain request can read it
+    CLIMBS = "climbs"  # a plain request cannot, another rung may
+    GONE = "gone"  # no rung can
+    NOT_ASKED = "not asked"  # not probed, for reasons of ours
 
 
 class Probe:
-    """Shared state of the requests to single homepages."""
+    """Probes of homepages, with what they share."""
 
     def __init__(self, deps: WorkerDeps) -> None:
         self._deps = deps
         self._pacing = DomainPacing(deps.limits.spacing_of)
         self._domain_locks = DomainLocks()
-        self._memory = RobotsMemory()
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._robots = RobotsCache()
+        self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def look(self, targets: Sequence[Target]) -> Probed:
-        """One that could not be looked at, for reasons of ours, is not counted."""
+        """Probe homepages and count the results; those that could not be probed are left out."""
         found = await asyncio.gather(*(self._look_at(target) for target in targets))
         count = Counter(found)
-        return Probed(len(found) - count[Seen.NOT_ASKED], count[Seen.CLIMBS], count[Seen.GONE])
+        return Probed(len(found) - count[ProbeResult.NOT_ASKED], count[ProbeResult.CLIMBS], count[ProbeResult.GONE])
 
-    async def _look_at(self, target: Target) -> Seen:
-        async with self._places:
+    async def _look_at(self, target: Target) -> ProbeResult:
+        async with self._slots:
             visit = _visit(target)
-            hold = HeldLease(visit, self._deps.clock.monotonic() + _LONGEST.total_seconds())
+            lease = HeldLease(visit, self._deps.clock.monotonic() + _LONGEST.total_seconds())
             requester = Requester(
                 partial(self._open, seed=random.getrandbits(32)),
                 self._deps.gate,
                 self._domain_locks,
                 self._pacing,
                 self._deps.clock,
-                hold,
+                lease,
                 self._deps.limits.timeout,
                 RequestBudget(self._deps.treasurer, visit),
                 self._deps.resting,
                 self._deps.own_network,
             )
-            desk = RobotsReader(self._deps.database, requester, self._memory, {}, {})
+            robots_reader = RobotsReader(self._deps.database, requester, self._robots, {}, {})
             try:
-                return await self._enter(visit, requester, Redirects(visit.host, requester, desk))
+                return await self._enter(visit, requester, Redirects(visit.host, requester, robots_reader))
             except (TooEarly, NoWayOut, Interrupted) as error:
                 log.info("probe.left_out", host=target.host, why=type(error).__name__)
-                return Seen.NOT_ASKED
+                return ProbeResult.NOT_ASKED
             finally:
                 await requester.close()
-                if answers := desk.take_fresh():
+                if answers := robots_reader.take_fresh():
                     await self._deps.database.write(robots.keep, answers)
 
-    async def _enter(self, visit: Visit, requester: Requester, redirects: Redirects) -> Seen:
-        """By the spellings of its address that a visit would try."""
+    async def _enter(self, visit: Visit, requester: Requester, redirects: Redirects) -> ProbeResult:
+        """Try the spellings of the homepage URL that a visit would try."""
         entries = Entries(visit)
         waiting = entries.first()
-        seen = Seen.GONE
+        seen = ProbeResult.GONE
         while waiting:
             page = waiting.pop()
             entries.met(page.url, apart=False)
             trouble = await self._read(page.url, requester, redirects)
             if trouble is None:
-                return Seen.PLAIN
+                return ProbeResult.PLAIN
             climbs = lesson(Attempt(page.rung, trouble.http_status, trouble.reason.name, 0, 0)) is False
-            seen = Seen.CLIMBS if climbs else Seen.GONE
+            seen = ProbeResult.CLIMBS if climbs else ProbeResult.GONE
             entries.judge(page.url, trouble, 1)
             waiting = entries.instead_of(page, trouble, 0)
         return seen
@@ -140,17 +139,17 @@ class Probe:
 
 
 def _visit(target: Target) -> Visit:
-    """As if of a job: what makes requests goes by it, and nothing is written under it."""
-    nobody = uuid4()
+    """Return a visit that exists only in memory: requests need one, but nothing is stored under it."""
+    no_one = uuid4()
     return Visit(
-        id=nobody,
-        job_id=nobody,
-        site_id=nobody,
+        id=no_one,
+        job_id=no_one,
+        site_id=no_one,
         host=target.host,
         domain=domain_of(target.host),
         entries=target.entries,
         lane=HOME_LANE,
-        lease=nobody,
+        lease=no_one,
         deaths=0,
         walked=timedelta(),
         not_before=None,

@@ -1,10 +1,10 @@
-"""From an address to the answer behind its redirects: every hop asks robots.txt, the guard and the Gate."""
+"""Following redirects: every hop passes robots.txt, the SSRF guard and the Gate like a first request."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from gossamer.crawl.requester import LONGEST_SLEEP, MOST_HOPS, Requester
-from gossamer.crawl.robots import RobotsReader
+from gossamer.crawl.site_files import RobotsReader
 from gossamer.fetch import FetchError
 from gossamer.frontier.robots import RobotsRules
 from gossamer.model.document import Response
@@ -16,14 +16,14 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The page belongs to another site."""
+    """A redirect to another site, to which the page is handed over."""
 
     url: str
     status: int
 
 
 class Redirects:
-    """Follows those that stay on the site of the visit."""
+    """Redirects of one visit. Only those that stay on its site are followed."""
 
     def __init__(self, host: str, requester: Requester, robots: RobotsReader) -> None:
         self._host = host
@@ -33,11 +33,9 @@ class Redirects:
     async def follow(
         self, url: str, ask: Callable[[str], Awaitable[Response]], *, led: bool = True
     ) -> Response | Moved | Trouble:
-        """Return the answer of `ask` at the end of the redirects.
+        """Return the response at the end of the redirects. Raises FetchError, Interrupted and TooEarly like `ask`.
 
-        Raises FetchError, Interrupted and TooEarly like `ask`.
-
-        With `led` False a redirect is not followed: the request is meant for this URL only.
+        With `led` False no redirect is followed: the request is meant for this URL only.
         """
         hops: list[str] = []
         asked: set[str] = set()
@@ -62,7 +60,7 @@ class Redirects:
             if site_of_url(target) != self._host:
                 return await self._moved(normalise(target) or target, response.status)
             if response.header("set-cookie") and not cookies:
-                # Many a site sends us back to where we came from, to see whether we keep its cookie. Once.
+                # Some sites redirect back to the same URL to test for cookies. Allowed once.
                 cookies = True
                 asked.clear()
             if target in asked:
@@ -72,12 +70,12 @@ class Redirects:
         return Trouble(Reason.REDIRECT_LOOP, http_status=response.status)
 
     def _be_patient(self, url: str) -> None:
-        """Half-way we wait as long as the site wants: coming back would begin it all over again."""
+        """Wait as long as the spacing requires: giving up half-way would mean starting at the first URL again."""
         spacing = self._requester.pacing.spacing(domain_of(host_of(url)))
         self._requester.patience = spacing + LONGEST_SLEEP
 
     async def _forbidden(self, url: str) -> Trouble | None:
-        """Providers follow redirects by themselves: what they were led to and we may not read is not read."""
+        """Return the trouble if robots.txt disallows the URL to which a provider followed redirects on its own."""
         self._be_patient(url)
         rules = await self._robots.rules(url)
         if isinstance(rules, Trouble):
@@ -100,6 +98,6 @@ class Redirects:
 
 
 def _at_the_end(response: Response, hops: list[str]) -> Response:
-    """The answer behind redirects. Parameters that only they needed are not part of the page's address."""
+    """Return the response with normalised URLs: tracking parameters of redirects are not part of the page's URL."""
     names = tuple(normalise(hop) or hop for hop in hops)
     return response._replace(requested=hops[0], url=normalise(response.url) or response.url, hops=names)

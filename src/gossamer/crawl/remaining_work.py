@@ -26,14 +26,14 @@ from gossamer.store.sites import LISTED, OpenSite
 
 _MARGIN = 1.02  # as requests are really spaced
 _VISIT_TIME = CrawlPolicy().visit_time.total_seconds()
-_SLEPT = 5.0  # seconds: longer pauses between requests do not count for the time a visit may take
+_SLEPT = 5.0  # seconds: longer pauses between requests do not count towards the time of a visit
 _NAMED = re.compile(r"delay[^\d\\]{0,20}(\d{1,6}(?:[.,]\d{1,3})?)", re.IGNORECASE)
-_MOST_FAILED = 0.5  # of the pages that were read, at most so many more are taken to have failed
-_SPELLINGS = 4  # addresses of a homepage that fail with a domain that cannot be reached
-_KEPT = 2.0  # seconds for which an estimate stands at least,
-_SHARE = 20  # and at least so many times as long as it took to make
-_MANY = 2_000  # open sites, above which the event loop goes on meanwhile
-_MOST = 64  # jobs whose estimate is kept
+_MOST_FAILED = 0.5  # maximum number of failed pages per page read that the estimate assumes
+_SPELLINGS = 4  # homepage URLs that fail for a domain that cannot be reached
+_KEPT = 2.0  # seconds for which an estimate is cached at least,
+_SHARE = 20  # and at least so many times as long as it took to compute
+_MANY = 2_000  # open sites, above which the estimate is computed in a thread
+_MOST = 64  # jobs whose estimate is cached
 
 SpacingOf = Callable[[str], timedelta]
 
@@ -68,20 +68,20 @@ def _is_unread(site: OpenSite) -> bool:
 
 
 def _rest(job: Job, site: OpenSite, ended: float, gap: float) -> tuple[int, bool]:
-    """Pages of a site that are still to be read, and whether it may turn out to have more."""
+    """Return the remaining pages of a site, and whether it may turn out to have more."""
     if site.size_source == LISTED:
         return site.open_pages, False
     whole = job.extent.whole_up_to
     most = site.size if site.size <= whole else job.extent.top_pages
     if not job.extent.in_pages:
-        # A visit has so much time, and what it has not read by then is left.
+        # A visit has limited time; pages it has not read by then are skipped.
         most = min(most, int(_VISIT_TIME / (gap * _MARGIN)))
     rest = max(site.open_pages, most - round(site.pages_done * ended))
     return rest, site.size <= whole and site.size_source != "sitemap"
 
 
 def _ended_per_page_read(progress: Progress) -> float:
-    """Sites count the pages that were read; as many more as failed in the whole job have ended, too."""
+    """Return how many pages end per page that is read: sites count only those, but failed pages end too."""
     others = progress.pages_failed + progress.pages_skipped - _SPELLINGS * progress.sites_failed
     return 1 + min(_MOST_FAILED, max(0, others) / progress.pages_done) if progress.pages_done else 1.0
 
@@ -93,7 +93,7 @@ class _Queue:
     pages: int = 0
     sites: int = 0
     gap: float = 0.0
-    robots: list[str] = field(default_factory=list)  # files in which a delay is named, for us or for others
+    robots: list[str] = field(default_factory=list)  # robots.txt files that name a delay for any crawler
 
     def add(self, pages: int) -> None:
         self.pages += pages
@@ -109,14 +109,16 @@ class _Queue:
 
     def own_delay(self) -> float:
         """Return the longest Crawl-delay that applies to this crawler."""
-        from gossamer.frontier.robots import read_rules  # where nobody names a delay, nothing needs parsing
+        from gossamer.frontier.robots import (
+            read_rules,  # imported here: most jobs have no delay, and then need no parser
+        )
 
         kept = [one for text in self.robots for one in orjson.loads(text).values()]
         return max((read_rules(one["status"], one["body"]).delay for one in kept), default=0.0)
 
 
 def _longest(queues: Iterable[_Queue], *, limited: bool) -> float:
-    """Seconds that the longest queue takes. A robots.txt is only parsed where its delay may decide."""
+    """Return the seconds of the longest queue. A robots.txt is only parsed if its delay may matter."""
     longest, slow = 0.0, []
     for queue in queues:
         longest = max(longest, queue.seconds(queue.gap, limited=limited))
@@ -142,7 +144,7 @@ class RemainingWork:
         self._made: OrderedDict[UUID, tuple[float, Ahead, Standstill]] = OrderedDict()
 
     async def add(self, database: Database, job: Job, progress: Progress) -> Progress:
-        """The progress with what is ahead; without, where the job does not run."""
+        """Return the progress with the remaining work, unless the job is not running."""
         if job.state is not JobState.RUNNING:
             return progress
         until, ahead, stood = self._made.get(job.id, (0.0, Ahead(), None))

@@ -36,30 +36,30 @@ from gossamer.parse import bare_document, parse_document
 LENGTH = struct.Struct("!Q")
 PLACE = struct.Struct("!H")
 PLACE_BYTES = 64
-NONE = 0xFFFF  # at that place: no rule has begun
+NONE = 0xFFFF  # in place of a rule's number: no rule has begun
 READY = b"!"
-MEMORY = 1 << 30  # bytes of address space beyond what it begins with
+MEMORY = 1 << 30  # bytes of address space beyond those at the start
 
 
 class Task(NamedTuple):
     """One page. `rules` are pickled, once for a whole job."""
 
     rules: bytes
-    seconds: float  # of computing
+    seconds: float  # of CPU time
     response: Response
 
 
 def numbered(rules: Rules) -> tuple[Rule, ...]:
-    """All rules, also those inside others, in the order of their numbers."""
+    """Return all rules, nested ones included, in the order of their numbers."""
     return tuple(one for rule in rules.values() for one in (rule, *numbered(rule.fields)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m gossamer.crawl.rule_process")
     parser.add_argument("--place", type=int, required=True, help="a file of 64 bytes for the number of the rule")
-    parser.add_argument("--nice", type=int, default=0, help="how far it stands back behind other processes")
+    parser.add_argument("--nice", type=int, default=0, help="its nice value")
     chosen = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is answered by the process that started this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent process
     with suppress(OSError):
         os.nice(chosen.nice)
     _limit_memory()

@@ -1,7 +1,7 @@
-"""A site that stops answering in the middle of a walk is left alone for a minute at a time, and in the end given up.
+"""Circuit breaker of a site: one that stops answering gets no requests for a minute, and is given up after three rests.
 
-All who share the breakers and the Gate leave it alone: other jobs, other workers. Nothing happens here for sites that
-answer, and nothing for the way into a site, which has few tries of its own.
+It holds for all jobs and workers that share the breakers and the Gate. Sites that answer cost nothing here, and the
+homepage does not count, because it has few tries of its own.
 """
 
 from datetime import timedelta
@@ -17,13 +17,13 @@ from gossamer.model.rungs import Ladder
 from gossamer.model.trouble import Reason, Trouble
 
 _SILENT = frozenset({Reason.UNREACHABLE, Reason.TIMEOUT, Reason.CUT_OFF, Reason.UNAVAILABLE, Reason.SERVER_ERROR})
-_RESTS = 3  # after so many in vain it is given up
+_RESTS = 3  # rests without an answer until the site is given up
 
 log = get_logger(__name__)
 
 
 class SiteBreaker:
-    """Of one visit."""
+    """The breaker as one visit uses it."""
 
     def __init__(self, breakers: Breakers, domain: str, ladder: Ladder, rule: BreakerRule) -> None:
         self._breakers = breakers
@@ -31,13 +31,13 @@ class SiteBreaker:
         self._ladder = ladder
         self._rule = rule
         self._standing = BreakerStanding()
-        self.gone: Trouble | None = None  # why nothing more is asked of the site
+        self.gone: Trouble | None = None  # why the site gets no more requests
 
     async def note(self, page: Page, outcome: Outcome) -> timedelta:
-        """Record the outcome of a page; return how long the site is to be left alone.
+        """Record the outcome of a page; return how long the site gets no requests.
 
-        A page that fails counts once, however often it is tried: five broken pages are not a broken site, unless
-        there is no other page between them. If a stronger rung is left, it is tried first.
+        A failing page counts once, however often it is tried. Failing pages count only in a row, without a good
+        page between them. If a stronger rung is left, it is tried first.
         """
         if isinstance(outcome, Trouble) and outcome.reason in _SILENT:
             counts = page.tries == 1 or self._standing.open

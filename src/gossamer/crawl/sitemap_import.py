@@ -1,7 +1,7 @@
-"""From the files of a sitemap to the pages they list: for doors that want them before there is a job.
+"""Pages listed in a sitemap, for API requests that need them before a job exists.
 
-Files are read in a child process, `python -m gossamer.crawl.sitemap_import`: one can be made to take very
-long, and what takes long must neither keep others waiting nor last for ever.
+Files are parsed in child processes, `python -m gossamer.crawl.sitemap_import`, with a time limit: a file can be made
+to take very long.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from gossamer.parse.sitemap import SitemapReader
 
 _LONGEST = 2_000  # characters of an address
 _PIECE = 65_536
-_SIZE = 8  # bytes that say how long what follows is
+_SIZE = 8  # bytes of the length before each message
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class SitemapLimits:
     """Remaining capacity for a sitemap: pages to take, files to read and entries to parse."""
 
     pages: int
@@ -32,7 +32,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SitemapContents:
     """Pages and files of its own domain that a file lists; `entries` is the number of entries parsed."""
 
     pages: list[str]
@@ -40,7 +40,7 @@ class Found:
     entries: int
 
 
-def read_listing(body: bytes, domain: str, room: Room) -> Found:
+def read_listing(body: bytes, domain: str, room: SitemapLimits) -> SitemapContents:
     """Return the pages and files of this domain in one sitemap, gzipped or not; empty if it is not a sitemap."""
     reader = SitemapReader()
     pages: dict[str, None] = {}
@@ -49,7 +49,7 @@ def read_listing(body: bytes, domain: str, room: Room) -> Found:
     for start in range(0, len(body) + _PIECE, _PIECE):
         for entry in reader.feed(body[start : start + _PIECE]) if start < len(body) else reader.finish():
             if entries >= room.entries or len(pages) >= room.pages:
-                return Found(list(pages), list(files), entries)
+                return SitemapContents(list(pages), list(files), entries)
             entries += 1
             url = normalise(entry.url) if len(entry.url) <= _LONGEST else None
             if not url or domain_named_by(url) != domain:
@@ -58,15 +58,15 @@ def read_listing(body: bytes, domain: str, room: Room) -> Found:
                 pages[url] = None
             elif len(files) < room.files:
                 files[url] = None
-    return Found(list(pages), list(files), entries)
+    return SitemapContents(list(pages), list(files), entries)
 
 
 def domain_named_by(url: str) -> str:
     return domain_of(site_of_url(normalise(url) or url))
 
 
-class Listed:
-    """The pages of a sitemap and of those it names: each once, of its own domain only, and not too many."""
+class SitemapPages:
+    """Distinct pages of a sitemap and of the sitemaps it names, of its own domain only, up to a limit."""
 
     def __init__(self, address: str, most_pages: int, most_files: int, most_entries: int) -> None:
         self.domain = domain_named_by(address)
@@ -85,11 +85,11 @@ class Listed:
         return len(self._pages) >= self._most_pages or self._entries <= 0
 
     @property
-    def room(self) -> Room:
-        return Room(self._most_pages, self._most_files, self._entries)
+    def room(self) -> SitemapLimits:
+        return SitemapLimits(self._most_pages, self._most_files, self._entries)
 
-    def add(self, found: Found) -> list[str]:
-        """Take the pages; the files that are named and were not read yet."""
+    def add(self, found: SitemapContents) -> list[str]:
+        """Add the contents of a file; return the files it names that were not read yet."""
         self._entries -= found.entries
         self._pages |= dict.fromkeys(found.pages)
         fresh = [url for url in found.files if url not in self._files][: self._most_files - len(self._files)]
@@ -98,15 +98,15 @@ class Listed:
 
 
 class ListingReaders:
-    """Child processes that read files of sitemaps. One that takes too long over a file is ended, and another made."""
+    """Child processes that parse sitemap files. One that takes too long is killed and replaced."""
 
     def __init__(self, seconds: float = 10.0) -> None:
-        """`seconds` are what one file may take."""
+        """`seconds` is the time limit for one file."""
         self._seconds = seconds
         self._idle: list[asyncio.subprocess.Process] = []
         self._all: set[asyncio.subprocess.Process] = set()
 
-    async def listed_in(self, body: bytes, domain: str, room: Room) -> Found | None:
+    async def listed_in(self, body: bytes, domain: str, room: SitemapLimits) -> SitemapContents | None:
         """Return the contents of a sitemap file; None if none could be read in time."""
         child = self._idle.pop() if self._idle else await self._start()
         try:
@@ -134,7 +134,7 @@ class ListingReaders:
             env=bare_environment(),
         )
         self._all.add(child)
-        await _listen(child)  # it has begun: what that takes is not the file's fault
+        await _listen(child)  # wait until it has started, so that the start does not count for the file
         return child
 
     async def _end(self, child: asyncio.subprocess.Process) -> None:
@@ -144,15 +144,15 @@ class ListingReaders:
         await child.wait()
 
 
-async def _ask(child: asyncio.subprocess.Process, body: bytes, domain: str, room: Room) -> Found:
+async def _ask(child: asyncio.subprocess.Process, body: bytes, domain: str, room: SitemapLimits) -> SitemapContents:
     pipe = child.stdin
     assert pipe is not None  # noqa: S101 - it was started with one
-    asked = orjson.dumps({"domain": domain, "room": room})
-    pipe.write(_sized(asked) + len(body).to_bytes(_SIZE))
+    question = orjson.dumps({"domain": domain, "room": room})
+    pipe.write(_sized(question) + len(body).to_bytes(_SIZE))
     for start in range(0, len(body), _PIECE):
         pipe.write(body[start : start + _PIECE])
         await pipe.drain()
-    return Found(**orjson.loads(await _listen(child)))
+    return SitemapContents(**orjson.loads(await _listen(child)))
 
 
 async def _listen(child: asyncio.subprocess.Process) -> bytes:
@@ -170,16 +170,16 @@ def _take(pipe: IO[bytes]) -> bytes:
 
 
 def main() -> None:
-    """Read what comes until nothing comes any more, which is when our parent has ended."""
+    """Answer requests until the input ends, which is when the parent has ended."""
     os.nice(10)
-    asking, answering = sys.stdin.buffer, sys.stdout.buffer
-    answering.write(_sized(b""))
-    answering.flush()
-    while asked := _take(asking):
-        said = orjson.loads(asked)
-        found = read_listing(_take(asking), said["domain"], Room(**said["room"]))
-        answering.write(_sized(orjson.dumps(found)))
-        answering.flush()
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    sink.write(_sized(b""))
+    sink.flush()
+    while question := _take(source):
+        fields = orjson.loads(question)
+        found = read_listing(_take(source), fields["domain"], SitemapLimits(**fields["room"]))
+        sink.write(_sized(orjson.dumps(found)))
+        sink.flush()
 
 
 if __name__ == "__main__":

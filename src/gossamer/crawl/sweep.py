@@ -17,24 +17,24 @@ from gossamer.model.alert import ALERTS, AlertKind
 from gossamer.model.states import JobState
 from gossamer.store import alerts, charges, jobs, reclaim, reservations, visits
 
-SURE_AFTER = 5.0  # seconds, at least, between the two looks that make an expired lease an abandoned one
-LOST_NUDGE = 2  # leases after which a visit that nobody has claimed is issued anew,
-LEAST = timedelta(seconds=10)  # and no sooner: a nudge may have to wait for its turn
+SURE_AFTER = 5.0  # minimum seconds that a lease must be seen expired until it counts as abandoned
+LOST_NUDGE = 2  # lease times after which a visit that no worker has claimed is issued again,
+LEAST = timedelta(seconds=10)  # but at least so long: a nudge may wait in a queue
 
 log = get_logger(__name__)
 
 
 class Sweeper:
-    """One pass a second or so; cheap when there is nothing to do."""
+    """Cleanup in passes of about a second; cheap when there is nothing to do."""
 
     def __init__(self, database: Database, clock: Clock, lease: timedelta) -> None:
         self._database = database
         self._clock = clock
-        # After a suspended machine wakes, all leases have run out; whoever lives renews them within a quarter of one.
+        # When a suspended machine wakes, all leases have expired; live workers renew theirs within a quarter of one.
         self._sure_after = max(SURE_AFTER, lease.total_seconds() / 3)
         self._lost_after = max(LEAST, LOST_NUDGE * lease)
         self._expired: dict[UUID, tuple[UUID, float]] = {}  # visit -> token, first seen
-        self._months = PartitionUpkeep(database, clock)
+        self._partitions = PartitionUpkeep(database, clock)
         self._orphans: dict[UUID, float] = {}  # reservations whose lease is gone, first seen
 
     async def sweep(self, *, alone: bool = False) -> None:
@@ -42,15 +42,15 @@ class Sweeper:
         expired, untidy = await self._database.read(_survey, self._lost_after)
         gone = self._sure(expired)
         if gone or untidy:
-            (await self._database.write(_tidy, gone, self._lost_after)).tell()
-        await self._months.look()
+            (await self._database.write(_tidy, gone, self._lost_after)).log()
+        await self._partitions.look()
         orphans = await self._database.read(reservations.orphans)
         owed = orphans if alone else self._owed(orphans)
         if owed:
             log.warning("reservations.assumed", requests=await self._database.write(charges.assume, owed))
 
     def _sure(self, expired: dict[UUID, UUID]) -> dict[UUID, UUID]:
-        """Those seen expired under the same token long enough ago, while their holders could have renewed them."""
+        """Return the leases seen expired for so long that a live holder would have renewed them."""
         now = self._clock.monotonic()
         self._expired = {
             visit: kept if (kept := self._expired.get(visit)) and kept[0] == token else (token, now)
@@ -62,25 +62,27 @@ class Sweeper:
         return {visit: token for visit, (token, since) in self._expired.items() if since <= sure_before}
 
     def _owed(self, orphans: list[UUID]) -> list[UUID]:
-        """Those seen without a lease for a while: who handed the visit back in order may be about to release them."""
+        """Return the reservations without a lease for a while; a visit just handed back may still release its own."""
         now = self._clock.monotonic()
         self._orphans = {one: self._orphans.get(one, now) for one in orphans}
         return [one for one, since in self._orphans.items() if since <= now - SURE_AFTER]
 
 
 def _survey(tx: Tx, lost_after: timedelta) -> tuple[dict[UUID, UUID], bool]:
-    """Leases that have run out, and whether anything else is to be done."""
+    """Return the expired leases, and whether there is anything else to clean up."""
     return visits.expired(tx), bool(jobs.ready_to_rest(tx) or reclaim.any_lost(tx, lost_after))
 
 
 @dataclass(frozen=True, slots=True)
-class _Tidied:
+class _Swept:
+    """Counts of what one pass changed."""
+
     taken_back: int = 0
-    workers: tuple[str, ...] = ()  # from whom
+    workers: tuple[str, ...] = ()  # that had held them
     lost_nudges: int = 0
 
-    def tell(self) -> None:
-        """In one line each, however many visits there were."""
+    def log(self) -> None:
+        """Log one line for each kind of change."""
         if self.taken_back:
             why = "their leases ran out"
             log.warning("visits.reclaimed", visits=self.taken_back, workers=",".join(self.workers), why=why)
@@ -88,21 +90,24 @@ class _Tidied:
             log.warning("nudges.lost", visits=self.lost_nudges)
 
 
-def _tidy(tx: Tx, gone: dict[UUID, UUID], lost_after: timedelta) -> _Tidied:
+def _tidy(tx: Tx, gone: dict[UUID, UUID], lost_after: timedelta) -> _Swept:
     workers = visits.workers_of(tx, gone)
     taken_back = reclaim.take_back(tx, gone, expired=True)
     lost = reclaim.lost_nudges(tx, lost_after)
     for identifier in jobs.ready_to_rest(tx):
         jobs.move(tx, identifier, JobState.PAUSED)
-    return _Tidied(taken_back, workers, lost)
+    return _Swept(taken_back, workers, lost)
 
 
-_EVERY, _SOON = 3600.0, 60.0  # seconds between looks, and if somebody was in the way
+_EVERY, _SOON = 3600.0, 60.0  # seconds between checks; after one that another process blocked
 
 
 class PartitionUpkeep:
-    """One look an hour, and one at the start. There is a partition for rows of any other time, so nothing ever fails
-    for want of one; that it is used is worth an alert, since queries then read more than they need."""
+    """Creation of the next monthly partitions, checked at the start and once an hour.
+
+    Rows of other months go to a default partition, so no write fails for a missing one. Rows there raise an alert,
+    since queries then read more than they need.
+    """
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -120,7 +125,7 @@ class PartitionUpkeep:
 
 
 def _tell(tx: Tx) -> None:
-    """Of rows that belong to no month, table by table."""
+    """Raise or clear the alert about rows in the default partition, for each table."""
     found = postgres.strays(tx)
     for table in postgres.PARTITIONED:
         if table not in found:

@@ -1,4 +1,4 @@
-"""Tell alerts: each once, through every channel there is."""
+"""Sending of alerts: each once through every channel."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -17,7 +17,7 @@ log = get_logger(__name__)
 
 
 class Channel(Protocol):
-    """One way to reach a person."""
+    """A way to notify a person."""
 
     async def send(self, alert: Alert) -> None:
         """Send the alert. Raises if that failed; the alert is then sent again later."""
@@ -25,21 +25,21 @@ class Channel(Protocol):
 
 
 class LogChannel:
-    """The log, which is always there."""
+    """Writes alerts to the log, which always works."""
 
     async def send(self, alert: Alert) -> None:
         job = {"job": short(alert.job_id)} if alert.job_id else {}
         log.warning("alert", kind=str(alert.kind), sentence=alert.sentence, **job)
 
 
-class Post:
+class AlertSender:
     """Sends undelivered alerts. A channel that fails does not block the others, and is retried later."""
 
     def __init__(self, database: Database, clock: Clock, channels: Sequence[Channel]) -> None:
         self._database = database
         self._clock = clock
         self._channels = channels
-        self._told: set[tuple[UUID, int]] = set()  # of alerts that some channel has not taken yet
+        self._told: set[tuple[UUID, int]] = set()  # alert and channel, until all channels have taken it
         self._not_before = clock.monotonic()
 
     async def deliver(self) -> int:
@@ -66,7 +66,7 @@ class Post:
                 continue
             try:
                 await channel.send(alert)
-            except Exception as error:  # noqa: BLE001 - said in the log, and tried again
+            except Exception as error:  # noqa: BLE001 - logged, and tried again
                 log.warning("alert.not_told", kind=str(alert.kind), channel=type(channel).__name__, why=str(error))
             else:
                 self._told.add((alert.id, number))

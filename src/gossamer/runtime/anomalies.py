@@ -1,7 +1,7 @@
 """Alerts about the system as a whole: slower jobs, failing requests, slow writes, a queue that grows.
 
-All figures come from rows: what was done per job and minute, and the visits that wait. One process of a home or a
-cluster looks, every ten seconds; each alert fires once and is cleared when it no longer holds.
+All figures come from rows: work per job and minute, and waiting visits. One process of a data folder or a cluster
+checks every ten seconds; each alert fires once and is cleared when it no longer holds.
 """
 
 from collections import deque
@@ -21,11 +21,11 @@ from gossamer.store.pace import Depths, Pace, RemainingWork
 
 QUEUE_LIMIT = 50_000  # ready visits
 
-_LOOK = 10.0  # seconds between looks at the minutes
-_SAMPLE = 60.0  # and at the queue
+_LOOK = 10.0  # seconds between checks of the figures per minute
+_SAMPLE = 60.0  # seconds between samples of the queue
 _SLOWER = timedelta(minutes=10)
 _LEAST_DONE = 10  # domains or pages in the window before: fewer say nothing about the speed
-_TAIL = 0.95  # of a job: the last sites are the slow ones
+_TAIL = 0.95  # share of a job after which its speed is not checked: the last sites are the slow ones
 _FAILING = timedelta(minutes=5)
 _MOST_FAILING = 0.2
 _LEAST_REQUESTS = 20
@@ -44,7 +44,7 @@ class Sample:
 
 
 class AnomalyGuard:
-    """Of the one process that looks after a home or a cluster."""
+    """The checks, in the one process that does them for a data folder or a cluster."""
 
     def __init__(self, database: Database, clock: Clock, queue_limit: int = QUEUE_LIMIT) -> None:
         self._database = database
@@ -67,7 +67,7 @@ class AnomalyGuard:
     async def _sample(self, now: float) -> None:
         depths = await self._database.read(pace.depths)
         if self._samples and now - self._samples[-1].at > 3 * _SAMPLE:
-            self._samples.clear()  # the machine slept, or the database was away: what was before says nothing
+            self._samples.clear()  # the machine slept or the database was away: earlier samples do not count
         self._samples.append(Sample(now, depths))
         while now - self._samples[0].at >= _GROWING.total_seconds() + _SAMPLE:
             self._samples.popleft()
@@ -100,7 +100,7 @@ def queue_alerts(before: Depths | None, now: Depths, limit: int, *, is_full: boo
 
 
 def _grown(before: Depths, now: Depths) -> int:
-    """By how many visits more than were finished; those of jobs that were submitted or resumed since do not count."""
+    """Return by how many visits the queue has grown, not counting jobs that were submitted or resumed since."""
     return sum(count - before.open[job] for job, count in now.open.items() if job in before.open)
 
 
@@ -161,7 +161,7 @@ def _slow_jobs(tx: Tx) -> tuple[dict[UUID, tuple[int, int, str]], tuple[UUID, ..
 
 
 def _may_be_slower(found: Pace) -> bool:
-    """Worth a look at the job itself: most are not."""
+    """Return True if the job needs the full check; most do not."""
     return 2 * found.sites_now < found.sites_before or 2 * found.pages_now < found.pages_before
 
 
@@ -195,7 +195,7 @@ _OF_QUEUE = (AlertKind.QUEUE_GROWTH, AlertKind.QUEUE_DEPTH, AlertKind.QUEUE_FULL
 
 
 def _queue_told(tx: Tx) -> tuple[set[AlertKind], bool]:
-    """Which alerts about the queue hold, and whether any job waits for it."""
+    """Return the alerts about the queue that hold, and whether any job waits for the queue."""
     held = {kind for kind in _OF_QUEUE if alerts.held(tx, kind, SYSTEM)}
     return held, bool(jobs.held_back(tx))
 

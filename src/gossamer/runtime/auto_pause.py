@@ -1,7 +1,7 @@
 """Automatic pauses of jobs.
 
-Reasons: a job ran too long, caused too much traffic, has no workers; the disk is nearly full; results wait too long to
-be written; the proxy is away.
+Reasons: a job ran too long, caused too much traffic, or has no workers; the disk is nearly full; results wait too long
+to be written; the proxy is down.
 
 Each guard checks regularly and acts in one transaction: the pause, its reason and the alert.
 """
@@ -50,7 +50,7 @@ class DeadlineGuard:
         self._counted = self._clock.monotonic()
         if not await self._database.read(jobs.any_running):
             return
-        # Time in which nobody could look (a suspended laptop, a database that was away) is not time at work.
+        # Time without checks (a suspended laptop, a database that was away) is not working time.
         await self._database.write(_count_time, min(worked, 2 * self._every), self._limit)
 
 
@@ -61,7 +61,7 @@ def _count_time(tx: Tx, worked: timedelta, limit: timedelta) -> None:
 
 
 def _spoken(time: timedelta) -> str:
-    """`48 hours`; in other units only what is shorter than one."""
+    """Return a time in hours, like `48 hours`, or in smaller units below one hour."""
     hours = time / timedelta(hours=1)
     if hours >= 1:
         return f"{hours:g} hours" if hours != 1 else "1 hour"
@@ -69,7 +69,7 @@ def _spoken(time: timedelta) -> str:
 
 
 class DiskGuard:
-    """Pauses every job while the rows that say so still fit on the disk."""
+    """Pauses all jobs before the disk is full."""
 
     def __init__(self, database: Database, folders: Sequence[Path], least: int) -> None:
         self._database = database
@@ -91,7 +91,7 @@ def _pause_all(tx: Tx, free: int, least: int, folder: str) -> None:
 
 
 class TrafficGuard:
-    """A job that has taken in as many megabytes as it may rests; what was in flight is above it."""
+    """Pauses a job that has reached its traffic limit; requests in flight may exceed it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -144,8 +144,8 @@ class BackpressureGuard:
         self._patience = patience.total_seconds()
 
     async def look(self, working: Set[UUID]) -> set[UUID]:
-        """Once a second. The jobs it has paused, whose walks are to end."""
-        # A database that is away is another matter: it is waited for, and what waits is written when it is back.
+        """Check once a second; return the jobs that were paused, whose crawls must stop."""
+        # Time without a database does not count: results are written when it is back.
         lag = min(self._settler.lag(), self._database.retries.reachable_for())
         if lag <= self._patience:
             return set()
@@ -157,7 +157,7 @@ class BackpressureGuard:
 
 
 class ProxyGuard:
-    """Of one process, all of whose requests go through the same proxy."""
+    """Pauses jobs if the proxy, which all requests of a process use, is down for too long."""
 
     def __init__(self, database: Database, outage: Outage, patience: timedelta) -> None:
         self._database = database
@@ -165,10 +165,10 @@ class ProxyGuard:
         self._patience = patience.total_seconds()
 
     async def look(self, running: Set[UUID]) -> set[UUID]:
-        """Once a second. The jobs it has paused, whose walks are to end."""
+        """Check once a second; return the jobs that were paused, whose crawls must stop."""
         lasted = self._outage.lasts()
         if not running:
-            self._outage.end()  # another process has paused them: whoever resumes them has the whole time again
+            self._outage.end()  # another process has paused them: after a resume the full time counts again
         if not running or lasted <= self._patience:
             return set()
         log.error("proxy.away", why=self._outage.why, seconds=round(lasted))

@@ -1,7 +1,7 @@
 """Slots for background work: a limited number per process, more urgent kinds first.
 
-Each kind also has a limit over all processes that share the database. A slot is a place in the rows,
-which is freed automatically if its holder dies.
+Each kind also has a limit over all processes that share the database: a slot there is a row, which is freed
+automatically if its holder dies.
 """
 
 import asyncio
@@ -18,33 +18,33 @@ from gossamer.model.worker import DESK_RULES, DeskKind, DeskRule
 from gossamer.store import slots
 from gossamer.store.queue import background_slot
 
-SEATS = 5
-"""Of a home, or of an instance that was not told otherwise."""
+SLOTS = 5
+"""Default number of slots of a process."""
 
-_KEPT = timedelta(seconds=30)  # without a sign of life a place is free again
+_KEPT = timedelta(seconds=30)  # without a renewal, a slot in the database is free again
 _RENEW = 10.0  # seconds
-_LEAVE = 5.0  # seconds: somebody may wait for us to end, however long we would wait for a database otherwise
-_AGAIN = 1.0  # seconds until a kind that is full everywhere is asked for again
+_LEAVE = 5.0  # seconds: a shutdown must not wait longer for the database
+_AGAIN = 1.0  # seconds until the next try for a kind whose slots are all taken
 
 
 class BackgroundSlots:
-    """Of one process. `holder` is what the names of its places begin with."""
+    """The slots of one process. `holder` begins the names of its slots in the database."""
 
     def __init__(
-        self, database: Database, holder: str, rules: Mapping[DeskKind, DeskRule] = DESK_RULES, seats: int = SEATS
+        self, database: Database, holder: str, rules: Mapping[DeskKind, DeskRule] = DESK_RULES, size: int = SLOTS
     ) -> None:
-        self.seats = seats
+        self.size = size
         self._database = database
         self._holder = holder
         self._rules = rules
-        self._free = seats
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []  # by priority, then as they came
+        self._free = size
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []  # by priority, then by order
         self._order = count()
         self._left = asyncio.Event()
 
     @asynccontextmanager
-    async def turn(self, kind: DeskKind) -> AsyncIterator[None]:
-        """Wait for a seat here and for a place among all of the kind, and have them until the end of the block."""
+    async def hold(self, kind: DeskKind) -> AsyncIterator[None]:
+        """Wait for a slot in this process and one of the kind in the database; hold both until the end of the block."""
         holder = f"{self._holder}/{uuid4().hex[:12]}"
         await self._begin(kind, holder)
         renewing = asyncio.create_task(self._renew(kind, holder))
@@ -52,21 +52,21 @@ class BackgroundSlots:
             yield
         finally:
             renewing.cancel()
-            self._stand_up()
+            self._free_local()
             await self._leave(kind, holder)
 
     async def _begin(self, kind: DeskKind, holder: str) -> None:
         while True:
-            await self._sit_down(kind)
+            await self._take_local(kind)
             try:
                 if await self._enter(kind, holder):
                     return
             except BaseException:
-                self._stand_up()
-                await self._leave(kind, holder)  # it may have been written, and we were not told
+                self._free_local()
+                await self._leave(kind, holder)  # the row may have been written without an answer
                 raise
-            # Nobody here waits behind a kind that is full elsewhere.
-            self._stand_up()
+            # Other kinds do not wait behind one that is full elsewhere.
+            self._free_local()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_AGAIN):
                     await self._left.wait()
@@ -75,36 +75,36 @@ class BackgroundSlots:
         return await self._database.write(slots.enter, background_slot(kind), holder, self._rules[kind].limit, _KEPT)
 
     async def _renew(self, kind: DeskKind, holder: str) -> None:
-        with suppress(StorageAway):  # whoever has the turn is told so too
+        with suppress(StorageAway):  # the holder of the slot gets this error too
             while True:
                 await asyncio.sleep(_RENEW)
                 await self._enter(kind, holder)
 
     async def _leave(self, kind: DeskKind, holder: str) -> None:
-        with suppress(StorageAway, TimeoutError):  # then it drops out by itself
+        with suppress(StorageAway, TimeoutError):  # then the row expires
             async with asyncio.timeout(_LEAVE):
                 await asyncio.shield(self._database.write(slots.leave, background_slot(kind), holder))
-        # Whoever waits for it here need not ask again and again.
+        # Wakes those that wait for this kind here.
         self._left.set()
         self._left.clear()
 
-    async def _sit_down(self, kind: DeskKind) -> None:
+    async def _take_local(self, kind: DeskKind) -> None:
         if self._free:
             self._free -= 1
             return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heappush(self._waiting, (self._rules[kind].priority, next(self._order), turn))
+        hold: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heappush(self._waiting, (self._rules[kind].priority, next(self._order), hold))
         try:
-            await turn
+            await hold
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._stand_up()
+            if hold.done() and not hold.cancelled():
+                self._free_local()
             raise
 
-    def _stand_up(self) -> None:
+    def _free_local(self) -> None:
         while self._waiting:
-            turn = heappop(self._waiting)[2]
-            if not turn.done():
-                turn.set_result(None)
+            hold = heappop(self._waiting)[2]
+            if not hold.done():
+                hold.set_result(None)
                 return
         self._free += 1

@@ -1,17 +1,24 @@
-"""One conclusion, in a process of its own: last call, merging and comparing in batches, files, the end of the job.
+"""Conclusions of jobs: the last step of recipes that merge or compare their results before a job is completed.
 
-Only the main loop of this process speaks to the database. The recipe runs in a thread, so that the lease is renewed
-however long a batch takes. Each batch is one transaction with its cursor: if the process is killed, another one goes on
-from there.
+`Concluder` finds due conclusions in the rows and starts a process for each. That process (`ConclusionRun`) makes the
+recipe's last requests, merges and compares results in batches, makes files and completes the job.
+
+Only the main loop of that process uses the database. The recipe runs in a thread, so that the lease is renewed however
+long a batch takes. Each batch is one transaction with its cursor: if the process is killed, another one continues from
+there.
 """
 
 import asyncio
+import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
+from gossamer.crawl.completion import doubt_of, fail_conclusion
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway
@@ -25,15 +32,20 @@ from gossamer.model.recipe import FIRST, Bound, Concluded, JobRows, Key, PageFac
 from gossamer.model.record import Follow
 from gossamer.model.states import JobState, Phase
 from gossamer.model.url import site_of_url
+from gossamer.model.worker import DeskKind
 from gossamer.recipes.base import Recipe
+from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.runtime.exporting import Exporter
-from gossamer.runtime.job_completion import doubt_of, fail_conclusion
+from gossamer.runtime.process_pool import NO_DATABASE, sink
 from gossamer.store import alerts, conclusions, exports, jobs, pages, records
-from gossamer.store.conclusions import Advance, Conclusion
+from gossamer.store.conclusions import MOST_TRIES, Advance, Conclusion
 from gossamer.store.exports import MadeFile
 from gossamer.store.openings import Opening
 
-_MOST_ROWS = 5_000  # of one read, and looked at in one step of a deletion
+_MOST_ROWS = 5_000  # per read, and per step of a deletion
+_LOOK = 0.5  # seconds between checks for new conclusions
+_TAKE_BACK = 5.0  # seconds between checks for those whose processes have died
+_PATIENCE = 20.0  # seconds for a process to finish its batch and end
 
 T = TypeVar("T")
 
@@ -41,11 +53,11 @@ log = get_logger(__name__)
 
 
 class Stopped(Exception):
-    """It is to end here, and goes on some other time."""
+    """The conclusion stops here and is continued later."""
 
 
 class RowsOfJob:
-    """What a recipe reads, called from its own thread: each call is one short read."""
+    """Rows of a job as a recipe reads them from its thread; each call is one short transaction."""
 
     def __init__(self, database: Database, loop: asyncio.AbstractEventLoop, job: Job, generation: int | None) -> None:
         self._database = database
@@ -81,30 +93,35 @@ class RowsOfJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """A conclusion in our hands."""
+class HeldConclusion:
+    """A conclusion that this process has leased."""
 
     job_id: UUID
     token: UUID
     lease: timedelta
 
 
-class Concluding:
-    """`stop` is set by whoever wants it to end: it does so between two batches."""
+class ConclusionRun:
+    """The work on one conclusion. It ends between two batches once `stop` is set."""
 
     def __init__(
-        self, database: Database, recipes: Mapping[str, Recipe], exporter: Exporter, task: Task, stop: asyncio.Event
+        self,
+        database: Database,
+        recipes: Mapping[str, Recipe],
+        exporter: Exporter,
+        held: HeldConclusion,
+        stop: asyncio.Event,
     ) -> None:
         self._database = database
         self._recipes = recipes
         self._exporter = exporter
-        self._task = task
+        self._held = held
         self._stop = stop
         self._loop = asyncio.get_running_loop()
 
     async def run(self) -> None:
-        """Until the job is completed, waits for what is asked for last, or is to be left."""
-        job_id, token = self._task.job_id, self._task.token
+        """Run until the job is completed, waits for its last requests, or `stop` is set."""
+        job_id, token = self._held.job_id, self._held.token
         renewing = asyncio.create_task(self._renew())
         try:
             await self._conclude()
@@ -120,13 +137,13 @@ class Concluding:
 
     async def _renew(self) -> None:
         while True:
-            await asyncio.sleep(self._task.lease.total_seconds() / 4)
-            task = self._task
-            if not await self._database.write(conclusions.renew, task.job_id, task.token, task.lease):
-                self._stop.set()  # somebody else has it
+            await asyncio.sleep(self._held.lease.total_seconds() / 4)
+            held = self._held
+            if not await self._database.write(conclusions.renew, held.job_id, held.token, held.lease):
+                self._stop.set()  # another process has it
 
     async def _conclude(self) -> None:
-        job_id = self._task.job_id
+        job_id = self._held.job_id
         job, known = await self._database.read(_look, job_id)
         if job is None or known is None:
             raise Stopped
@@ -141,7 +158,7 @@ class Concluding:
         await self._drop_former(recipe, known)
         doubt = await doubt_of(self._database, job_id, self._recipes)
         made = await self._files(job, known.generation)
-        if not await self._database.write(_complete, job_id, self._task.token, doubt, made):
+        if not await self._database.write(_complete, job_id, self._held.token, doubt, made):
             raise Stopped
         log.info("job.concluded", job=short(job_id), generation=known.generation, files=len(made))
 
@@ -153,25 +170,25 @@ class Concluding:
         return rows
 
     async def _call(self, bound: Bound, rows: RowsOfJob, known: Conclusion) -> Conclusion | None:
-        """The last call; None if its pages have to be walked first."""
+        """Make the recipe's last requests; None if their pages must be crawled first."""
         asked = await asyncio.to_thread(lambda: [self._asked(bound, follow) for follow in bound.last_call(rows)])
-        phase = await self._database.write(conclusions.call, self._task.job_id, self._task.token, asked)
+        phase = await self._database.write(conclusions.call, self._held.job_id, self._held.token, asked)
         if phase is None:
             raise Stopped
-        log.info("job.last_call", job=short(self._task.job_id), pages=len(asked), phase=str(phase))
+        log.info("job.last_call", job=short(self._held.job_id), pages=len(asked), phase=str(phase))
         return replace(known, phase=phase, cursor="") if phase is Phase.CONCLUDING else None
 
     def _asked(self, bound: Bound, follow: Follow) -> Opening:
         if self._stop.is_set():
             raise Stopped
         policy = bound.policy(follow.step)
-        # Never where a site begins: whether it can be entered was decided when it was walked.
+        # Depth 1, so never a homepage: whether the site can be read was decided by its crawl.
         page = asked_page(follow, policy, "", 1, last=True)
         return Opening(
             page, site_of_url(page.url), rung_named(page.rung, policy).lane, given=f"asked for as {page.step}"
         )
 
-    # In the recipe's own thread
+    # In the thread of the recipe
 
     def _merge(self, bound: Bound, rows: RowsOfJob, recipe: Recipe, known: Conclusion) -> None:
         kinds = {kind.name for kind in recipe.kinds if kind.concluded}
@@ -180,9 +197,9 @@ class Concluding:
             _check(step, cursor, kinds)
             if self._stop.is_set():
                 raise Stopped
-            task = self._task
+            held = self._held
             advance = Advance(
-                task.job_id, task.token, known.generation, cursor, step.cursor, step.note, step.done, step.total
+                held.job_id, held.token, known.generation, cursor, step.cursor, step.note, step.done, step.total
             )
             if not self._wait(self._database.write(conclusions.advance, advance, step.records)):
                 raise Stopped
@@ -194,15 +211,15 @@ class Concluding:
     # The end
 
     async def _drop_former(self, recipe: Recipe, known: Conclusion) -> None:
-        """What only earlier generations have concluded does not hold any more."""
+        """Delete records that only earlier generations have concluded."""
         kinds = [kind.name for kind in recipe.kinds if kind.concluded] if known.generation > 1 else []
         for kind in kinds:
             after = FIRST
             while True:
                 further = await self._database.write(
                     conclusions.drop_former,
-                    self._task.job_id,
-                    self._task.token,
+                    self._held.job_id,
+                    self._held.token,
                     known.generation,
                     kind,
                     after,
@@ -215,7 +232,7 @@ class Concluding:
                 after = further
 
     async def _files(self, job: Job, generation: int) -> list[MadeFile]:
-        """The automatic files, where they will be found: made again they lie in the same places."""
+        """Make the automatic files under fixed keys, so that a repetition replaces them."""
         over = replace(job, state=JobState.COMPLETED)
         made = []
         for wanted in automatic_files(job.id, job.recipe, job.params):
@@ -245,11 +262,11 @@ def _failed(tx: Tx, job_id: UUID, token: UUID, error: Exception) -> None:
 
 
 def _complete(tx: Tx, job_id: UUID, token: UUID, doubt: str, made: Sequence[MadeFile]) -> bool:
-    """Register the files and complete the job, in one; False if it is not ours, or does not run."""
+    """Register the files and complete the job; False if another process has it, or it does not run."""
     if jobs.hold(tx, job_id) is not JobState.RUNNING or not conclusions.is_held(tx, job_id, token):
         return False
     if not jobs.is_over(tx, job_id):
-        # A person has had something tried again meanwhile.
+        # Pages are retried on request: the conclusion follows after them.
         conclusions.raise_generation(tx, job_id)
         return True
     conclusions.end(tx, job_id, token)
@@ -258,3 +275,109 @@ def _complete(tx: Tx, job_id: UUID, token: UUID, doubt: str, made: Sequence[Made
     if doubt:
         alerts.fire(tx, AlertKind.AUDIT, str(job_id), doubt, job_id=job_id)
     return True
+
+
+class Died(Exception):
+    """The processes of a conclusion have ended too often."""
+
+
+class Concluder:
+    """Starts the processes of a runner or an instance, with `command`; they write to `output`."""
+
+    def __init__(
+        self,
+        database: Database,
+        background_slots: BackgroundSlots,
+        worker: str,
+        command: Sequence[str],
+        lease: timedelta,
+        output: Path | None = None,
+    ) -> None:
+        self._database = database
+        self._background_slots = background_slots
+        self._worker = worker
+        self._command = command
+        self._lease = lease
+        self._output = output
+        self._starting = 0  # waiting for a slot, or about to start a process
+
+    async def run(self) -> None:
+        """Run until cancelled; then processes end after their current batch."""
+        clock = asyncio.get_running_loop().time
+        looks_at = clock()
+        tasks: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                if clock() >= looks_at:
+                    looks_at = clock() + _TAKE_BACK
+                    if await self._database.read(conclusions.any_lost):
+                        await self._database.write(conclusions.take_back)
+                waiting = await self._database.read(conclusions.waiting)
+                for _ in range(min(waiting - self._starting, self._background_slots.size - len(tasks))):
+                    tasks.add(asyncio.create_task(self._next()))
+                await asyncio.sleep(_LOOK)
+                for task in [task for task in tasks if task.done()]:
+                    tasks.discard(task)
+                    task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _next(self) -> None:
+        self._starting += 1
+        starting = True
+        try:
+            async with self._background_slots.hold(DeskKind.CONCLUDE):
+                token = uuid4()  # made here, because the transaction may be repeated
+                found = await self._database.write(conclusions.claim, self._worker, token, self._lease)
+                self._starting -= 1
+                starting = False
+                if found is None:
+                    return
+                if found.tries > MOST_TRIES:
+                    await self._database.write(_give_up, found, token)
+                else:
+                    await self._work(found.job_id, token)
+        finally:
+            self._starting -= starting
+
+    async def _work(self, job_id: UUID, token: UUID) -> None:
+        with sink(self._output) as output:
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                *("--conclude", job_id.hex, "--token", token.hex),
+                stdin=asyncio.subprocess.PIPE,  # the process ends when this closes
+                stdout=output or sys.stderr,
+                stderr=output or sys.stderr,
+                start_new_session=True,
+            )
+        log.info("conclusion.begun", job=short(job_id), pid=process.pid)
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            await asyncio.shield(_end(process))
+            raise
+        if code:
+            log.error("conclusion.died", job=short(job_id), pid=process.pid, exit_code=code)
+            with suppress(StorageAway):  # then its lease expires
+                blameless = code == NO_DATABASE
+                await self._database.write(conclusions.hand_back if blameless else conclusions.void, job_id, token)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.terminate()
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+def _give_up(tx: Tx, found: Conclusion, token: UUID) -> None:
+    fail_conclusion(
+        tx, found.job_id, Died(f"its process ended {MOST_TRIES} times at {found.cursor or 'its beginning'}")
+    )
+    conclusions.hand_back(tx, found.job_id, token)

@@ -1,7 +1,4 @@
-"""Write files from a job's rows, each in a turn at the desk; restarted if their process dies.
-
-Not a part of the crawl path.
-"""
+"""Making of export files from the rows of jobs, each in a background slot; repeated if their process dies."""
 
 import asyncio
 import os
@@ -37,39 +34,39 @@ if TYPE_CHECKING:
     from gossamer.recipes.page_results import ResultLines
 
 LEASE = timedelta(seconds=20)
-"""Without a sign of life for so long, a maker is gone. Nothing else tells: a process's number may be from elsewhere."""
+"""Time without a heartbeat after which a maker counts as dead; its process id may be of another machine."""
 
-_BEAT = 1.0  # seconds between signs of life
-_LOOK = 0.5  # seconds between looks for new rows
-_TAKE_BACK = 5.0  # seconds between looks for those whose makers are gone
-_ASIDE = 10  # how much less a crawl's processes should notice us
+_BEAT = 1.0  # seconds between heartbeats
+_LOOK = 0.5  # seconds between checks for new exports
+_TAKE_BACK = 5.0  # seconds between checks for exports whose makers have died
+_ASIDE = 10  # nice value, so that crawls come first
 
 log = get_logger(__name__)
 
 
 class Exporter:
-    """Makes the files of a home, on a database connection of its own."""
+    """Makes the files of a data folder, on its own database connection."""
 
     def __init__(
         self,
         database: Database,
         export_store: ExportStore,
         worker: str,
-        desk: BackgroundSlots | None = None,
+        background_slots: BackgroundSlots | None = None,
         prices: PriceList = USUAL,
         results: "ResultLines | None" = None,
     ) -> None:
         self._database = database
         self._export_store = export_store
         self._worker = worker
-        self._desk = desk or BackgroundSlots(database, worker)
+        self._background_slots = background_slots or BackgroundSlots(database, worker)
         self._prices = prices
         self._results = results
         self._rows_done: dict[UUID, int] = {}  # by lease, of those being made
-        self._asking = 0  # turns that have not become a file yet
+        self._starting = 0  # waiting for a slot, or about to claim a file
 
     async def run(self) -> None:
-        """For ever. Made files stay when this is cancelled; a half one is given back."""
+        """Run until cancelled; then an unfinished file is given back, to be made by another exporter."""
         if isinstance(self._database, SqliteDatabase):
             await self._database.read(_step_aside)
         clock = asyncio.get_running_loop().time
@@ -80,7 +77,7 @@ class Exporter:
                 if clock() >= looks_at:
                     looks_at = clock() + _TAKE_BACK
                     await self.take_back()
-                making |= await self._begin(self._desk.seats - len(making))
+                making |= await self._begin(self._background_slots.size - len(making))
                 await asyncio.sleep(_LOOK)
                 for task in [task for task in making if task.done()]:
                     making.discard(task)
@@ -93,7 +90,7 @@ class Exporter:
     async def _begin(self, most: int) -> set["asyncio.Task[Export | None]"]:
         """Start one task for each waiting file for which no slot was requested here."""
         waiting = await self._database.read(exports.count_waiting, self._export_store.home) if most > 0 else 0
-        return {asyncio.create_task(self.make_next()) for _ in range(min(most, waiting - self._asking))}
+        return {asyncio.create_task(self.make_next()) for _ in range(min(most, waiting - self._starting))}
 
     async def make_all(self) -> None:
         """Make all files of this data folder, then end; includes files whose maker has died."""
@@ -109,26 +106,26 @@ class Exporter:
             await self._database.write(exports.take_back)
 
     async def make_next(self, only: Collection[UUID] | None = None) -> Export | None:
-        """Make the oldest one that waits, or one of `only`; None if there is none."""
+        """Make the oldest waiting file, or one of `only`; None if there is none."""
         if not await self._database.read(exports.any_open, self._export_store.home):
             return None
-        self._asking += 1
-        asking = True
+        self._starting += 1
+        starting = True
         try:
-            async with self._desk.turn(DeskKind.EXPORT):
+            async with self._background_slots.hold(DeskKind.EXPORT):
                 export = await self._claim(only)
-                self._asking -= 1
-                asking = False
+                self._starting -= 1
+                starting = False
                 if export is not None:
                     await self._make(export)
                 return export
         finally:
-            self._asking -= asking
+            self._starting -= starting
 
     async def _claim(self, only: Collection[UUID] | None) -> Export | None:
         for lost in await self._database.read(exports.left_behind, self._export_store.home):
             await self._remove(lost)
-        token = uuid4()  # made here and not in the transaction, which may have to be made twice
+        token = uuid4()  # made here, because the transaction may be repeated
         return await self._database.write(exports.claim, self._worker, self._export_store.home, token, LEASE, only)
 
     async def _make(self, export: Export) -> None:
@@ -141,8 +138,8 @@ class Exporter:
                 log.info("export.stopped", export=export.id.hex, name=export.name)
                 await self._remove(export)
         except asyncio.CancelledError:
-            self._database.retries.limit = timedelta()  # somebody waits for us to end
-            await asyncio.shield(self._export_store.drop(_key(export)))  # what may lie elsewhere is for the next one
+            self._database.retries.limit = timedelta()  # a shutdown does not wait long
+            await asyncio.shield(self._export_store.drop(_key(export)))  # remote copies are left to the next maker
             with suppress(StorageAway):  # then it is taken back from us
                 await asyncio.shield(self._database.write(exports.give_back, export))
             raise
@@ -183,7 +180,7 @@ class Exporter:
                 await asyncio.wait([making])
 
     async def make_automatic(self, job: Job, wanted: ExportRequest, key: str) -> MadeFile:
-        """A file that is not in the rows yet, for a job as it will be when it is over."""
+        """Make a file that has no row yet, for a job as it will be when it is completed."""
         token = uuid4()
         self._count(token, 0)
         try:
@@ -192,7 +189,7 @@ class Exporter:
         except (StorageAway, asyncio.CancelledError):
             raise
         except Exception as error:
-            # A job is not kept from its end by a file that cannot be made.
+            # A file that cannot be made does not keep the job from its end.
             log.exception("export.failed", job=short(job.id), name=wanted.name)
             return MadeFile(wanted, key, reason=_sentence(error))
         else:
@@ -256,13 +253,8 @@ class Exporter:
         if done:
             return True
         now = await self._database.read(exports.get, export.id)
-        # Said twice, and heard the first time.
+        # The first write of a repeated transaction has succeeded.
         return now is not None and now.state is ExportState.DONE and now.blob_key == export.blob_key
-
-
-def worker_name(home: str, who: str) -> str:
-    """Return the name of a lease's holder: its data folder, then its process."""
-    return f"{home}/{who}-{os.getpid()}"
 
 
 def _key(export: Export) -> str:
@@ -282,6 +274,6 @@ def _sentence(error: Exception) -> str:
 
 
 def _step_aside(_: Tx) -> None:
-    """Our reading thread alone: the crawl's processes come first."""
+    """Lower the priority of the reading thread: crawls come first."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _ASIDE)

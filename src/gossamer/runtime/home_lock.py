@@ -1,18 +1,28 @@
-"""One runner per home: who holds the lock works, everybody else writes rows and watches."""
+"""The right to run jobs: one process per data folder, by a file lock, and one runner per database, by a slot there.
+
+All other processes only write rows and watch.
+"""
 
 import fcntl
 import os
+from datetime import timedelta
 from pathlib import Path
 from secrets import token_hex
 
+RUNNER, RUNNER_KEPT = "runner", timedelta(seconds=30)
+"""The slot in the database, and how long it is kept without a sign of life."""
+
+CLUSTER = "cluster"
+"""Holder of that slot if a cluster uses the database; otherwise it is the name of a data folder."""
+
 
 class HomeLock:
-    """The lock of a home folder. Handed to child processes, so that it is free only when the last of them is gone."""
+    """The lock of a data folder. Child processes inherit it, so it is free only when all have ended."""
 
     def __init__(self, home: Path) -> None:
         self._path = home / "runner.lock"
         self._file: int | None = None
-        self.clock = 0.0  # the offset of the clock by which we would work; others take it over while we do
+        self.clock = 0.0  # the offset of our clock, which other processes adopt while we hold the lock
 
     @property
     def held(self) -> bool:
@@ -20,11 +30,11 @@ class HomeLock:
 
     def fileno(self) -> int:
         if self._file is None:
-            raise RuntimeError("the home is not ours")
+            raise RuntimeError("the lock is not held")
         return self._file
 
     def take(self) -> bool:
-        """Become the runner if there is none."""
+        """Take the lock; False if another process holds it."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -44,12 +54,12 @@ class HomeLock:
             self._file = None
 
     def holder(self) -> int | None:
-        """The process id of the runner, if there is one."""
+        """Return the process id of the runner; None if there is none."""
         written = self._written()
         return None if written is None else int(written[0]) if written and written[0].isdigit() else 0
 
     def holders_clock(self) -> float | None:
-        """The offset of the clock the runner works by, if there is a runner."""
+        """Return the clock offset of the runner; None if there is none."""
         written = self._written()
         return float(written[1]) if written and len(written) > 1 else None
 
@@ -59,7 +69,7 @@ class HomeLock:
             return None
         file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            # Shared: those who only look do not keep each other from looking.
+            # Shared, so that readers do not block each other.
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return os.pread(file, 60, 0).decode().split()
@@ -70,7 +80,7 @@ class HomeLock:
 
 
 def home_name(home: Path) -> str:
-    """A name for this home that no other has: leases are marked with it."""
+    """Return the unique name of this data folder, which marks its leases."""
     path = home / "name"
     try:
         return path.read_text().strip()
@@ -79,9 +89,14 @@ def home_name(home: Path) -> str:
         fresh = home / f"name.{os.getpid()}"
         fresh.write_text(f"home-{token_hex(4)}\n")
         try:
-            os.link(fresh, path)  # whoever comes first names it
+            os.link(fresh, path)  # the first process wins
         except FileExistsError:
             pass
         finally:
             fresh.unlink()
         return path.read_text().strip()
+
+
+def worker_name(home: str, who: str | int) -> str:
+    """Return the name of a lease's holder: its data folder, then its process."""
+    return f"{home}/{who}-{os.getpid()}"

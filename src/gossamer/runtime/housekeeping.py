@@ -1,5 +1,7 @@
-"""Services of API servers: close the usage of jobs that ended, start jobs that waited for room, make files where no
-worker does."""
+"""Services of API servers: bill jobs that ended, start jobs that wait for their account's limits, and make files.
+
+A server makes files only if no worker does.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -16,7 +18,7 @@ from gossamer.runtime.exporting import Exporter
 from gossamer.runtime.home_lock import HomeLock
 from gossamer.store import accounts, exports, usage
 
-EVERY = 0.5  # seconds
+EVERY = 0.5  # seconds between rounds
 _MAKE_EVERY = 1.0
 KEPT = timedelta(days=90)
 _FORGET_EVERY = 7_200  # rounds
@@ -85,7 +87,7 @@ class FileMaker:
 
     async def _is_needed(self) -> bool:
         if self._lock.holder() is not None:
-            return False  # whoever works this home makes its files
+            return False  # the runner of this data folder makes its files
         return await self._database.read(exports.any_unmade, self._home)
 
 

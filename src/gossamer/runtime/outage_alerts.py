@@ -1,7 +1,4 @@
-"""Alerts for a server or network outage: fired once, cleared when the connection is back for good.
-
-Runs apart from the walks.
-"""
+"""Alerts about outages of servers and of our own network: fired once, cleared when the connection is stable again."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,18 +12,18 @@ from gossamer.db.transactions import Tx
 from gossamer.model.alert import ALERTS, NO_NETWORK, Alert, AlertKind, no_network_sentence
 from gossamer.model.ids import new_id
 from gossamer.model.states import JobState
-from gossamer.runtime.alerts import Post
+from gossamer.runtime.alerts import AlertSender
 from gossamer.store import alerts, events, exports, jobs
 
-_PROBE, _PROBE_AGAIN = 30.0, 5.0  # seconds between two questions to object storage; while it is away
-_SENT_WITHIN = timedelta(minutes=10)  # a file that could not be put there is brought, once it can
-_REPEAT = 10.0  # seconds: another process may have taken back what still holds for this one
-_CALM = 5.0  # seconds; longer than it takes all processes to find a server that came back
-_NO_BLINK = 5.0  # seconds for which a database is away before somebody is told: longer than a restart of it takes
+_PROBE, _PROBE_AGAIN = 30.0, 5.0  # seconds between checks of object storage; during an outage
+_SENT_WITHIN = timedelta(minutes=10)  # time after an outage within which waiting files are uploaded
+_REPEAT = 10.0  # seconds: another process may have cleared the alert, while it still holds for this one
+_CALM = 5.0  # seconds; longer than it takes all processes to notice that a server is back
+_NO_BLINK = 5.0  # seconds without a database until an alert is raised: longer than a restart takes
 
 
 class OutageWatch:
-    """One per process. All processes of a home share one alert: it is one server."""
+    """Alert about the Gate's server; one watch per process, one alert for all processes of a data folder."""
 
     def __init__(self, database: Database, clock: Clock, outage: Callable[[], str], home: str) -> None:
         self._database = database
@@ -36,10 +33,10 @@ class OutageWatch:
         self._there_since: float | None = clock.monotonic()
         self._began: float | None = None
         self._fires_at = clock.monotonic()
-        self._open = True  # for all we know: whoever was here before us may have left one
+        self._open = True  # unknown: an earlier process may have left an alert
 
     async def look(self) -> None:
-        """Once a second."""
+        """Check once a second."""
         why, now = self._outage(), self._clock.monotonic()
         if why:
             self._there_since = None
@@ -66,10 +63,10 @@ class DatabaseWatch:
     While no database is available to store an alert, it is sent without a row; the row is added later.
     """
 
-    def __init__(self, database: Database, clock: Clock, post: Post, host: str) -> None:
+    def __init__(self, database: Database, clock: Clock, alert_sender: AlertSender, host: str) -> None:
         self._database = database
         self._clock = clock
-        self._post = post
+        self._alert_sender = alert_sender
         self._host = host
         self._told = ""
         self._began = 0.0
@@ -85,7 +82,9 @@ class DatabaseWatch:
             self._told = ALERTS[AlertKind.DATABASE].format(host=self._host, why=self._database.retries.why)
             self._began = now - away
             since = self._clock.now() - timedelta(seconds=away)
-            await self._post.tell_at_once(Alert(new_id(since), AlertKind.DATABASE, self._host, self._told, since))
+            await self._alert_sender.tell_at_once(
+                Alert(new_id(since), AlertKind.DATABASE, self._host, self._told, since)
+            )
         elif self._told and not away:
             lasted = timedelta(seconds=now - self._began)
             await self._database.write(alerts.tell_of_past, AlertKind.DATABASE, self._host, self._told, lasted)
@@ -93,9 +92,9 @@ class DatabaseWatch:
 
 
 class StorageWatch:
-    """One per instance or runner. `probe` raises where object storage cannot be used from here.
+    """Alert about object storage; one watch per instance or runner. `probe` raises if it cannot be reached.
 
-    Asking alone does not tell whether anything can be put there: files that have waited here for a while do.
+    A successful probe does not prove that uploads work, so files that have waited for a while raise the alert too.
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class StorageWatch:
         self._home = home
         self._host = host
         self._began: float | None = None
-        self._open = True  # for all we know: whoever was here before us may have left one
+        self._open = True  # unknown: an earlier process may have left an alert
 
     async def run(self) -> None:
         while True:
@@ -144,10 +143,10 @@ class StorageWatch:
 
 
 class NetworkWatch:
-    """Says that this process has no network, in an alert and in every job that waits for it, and takes it back.
+    """Alert about our own network, with a note in every job that waits for it; one watch per process.
 
-    One per process. `subject` is shared by all processes of a machine, and so is the alert. Where others can do the
-    work meanwhile, no job waits.
+    `subject` is shared by all processes of a machine, and so is the alert. If other machines can do the work meanwhile,
+    no job waits.
     """
 
     def __init__(
@@ -178,7 +177,7 @@ class NetworkWatch:
                 self._said = False
                 await self._database.write(_have_network, self._subject)
             return False
-        # Only after another look at the network: a process that was sooner to find it may have taken this back.
+        # Only after another check: a process that found the network first may have cleared the alert.
         if self._looks != self._own_network.looks or not self._said:
             self._looks, self._said = self._own_network.looks, True
             waiting = not await self._others_can()

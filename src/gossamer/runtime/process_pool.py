@@ -23,11 +23,11 @@ from gossamer.runtime.home_lock import HomeLock
 from gossamer.store import alerts, reclaim, workers
 
 NO_DATABASE = 75  # exit code of a worker that lost its database
-_ALIVE = 10.0  # seconds after which a child counts as having started
-_STILLBORN = 6  # so many that did not, one after the other, and it is no accident
-_PATIENCE = 20.0  # seconds a child gets to settle and hand back
-_STANDSTILL = 30.0  # seconds without a sign of life, at least, before a child is ended; longer for longer leases
-_LARGE = 0.8  # of the memory it may have: one with more than that is replaced while there is time to do so in order
+_ALIVE = 10.0  # seconds after which a child counts as started
+_STILLBORN = 6  # failed starts in a row until the pool gives up
+_PATIENCE = 20.0  # seconds for a child to settle and hand back its visits
+_STANDSTILL = 30.0  # minimum seconds without a heartbeat until a child is killed; longer for longer leases
+_LARGE = 0.8  # share of the memory limit above which a child is replaced in an orderly way
 
 log = get_logger(__name__)
 
@@ -47,26 +47,26 @@ class Child:
         of: int,
         output: Path | None,
         *,
-        talks: bool = False,
+        express: bool = False,
     ) -> None:
-        """Without an `output` it says what it has to say where we do. `talks`: it has a line to us."""
+        """Without an `output` it shares ours. `express`: it gets a socket to us, for express visits."""
         self.number = number
         self.is_retired = False
         self.since = monotonic()
-        self.line: socket.socket | None = None
+        self.connection: socket.socket | None = None
         other_end: socket.socket | None = None
-        if talks:
-            self.line, other_end = socket.socketpair()
+        if express:
+            self.connection, other_end = socket.socketpair()
         ours, theirs = os.pipe()
         os.set_blocking(ours, False)
         self._pulse: int | None = ours
         self._beat_at = self.since
         passed = [theirs, *([lock.fileno()] if lock else ()), *([other_end.fileno()] if other_end else ())]
-        line = ("--line", str(other_end.fileno())) if other_end else ()
+        connection = ("--line", str(other_end.fileno())) if other_end else ()
         try:
             with sink(output) as said:
                 self._process = subprocess.Popen(  # noqa: S603 - our own program
-                    [*command, "--shard", f"{number}/{of}", "--home-name", home, "--pulse", str(theirs), *line],
+                    [*command, "--shard", f"{number}/{of}", "--home-name", home, "--pulse", str(theirs), *connection],
                     stdin=subprocess.PIPE,
                     stdout=said,
                     stderr=said,
@@ -85,14 +85,14 @@ class Child:
         return self._process.poll()
 
     def silent_for(self) -> float:
-        """Seconds since its event loop was last seen to turn."""
+        """Return the seconds since its last heartbeat."""
         with suppress(BlockingIOError):
             while self._pulse is not None and os.read(self._pulse, 4096):
                 self._beat_at = monotonic()
         return monotonic() - self._beat_at
 
     def resident(self) -> int:
-        """Bytes of memory it has now; 0 where this system does not say, or when it has ended."""
+        """Return its resident memory in bytes; 0 if unknown, or if it has ended."""
         try:
             pages = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="ascii").split()[1]
         except (OSError, IndexError):
@@ -100,7 +100,7 @@ class Child:
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
     def retire(self) -> None:
-        """Ask it, once, to hand back what it has and end."""
+        """Ask it, once, to hand back its visits and end."""
         if not self.is_retired:
             self.is_retired = True
             self.send(signal.SIGTERM)
@@ -110,7 +110,7 @@ class Child:
             self._process.send_signal(number)
 
     async def wait(self, seconds: float) -> bool:
-        """True if it has ended by then."""
+        """Wait for its end; True if it has ended in time."""
         try:
             await asyncio.to_thread(self._process.wait, seconds)
         except subprocess.TimeoutExpired:
@@ -118,7 +118,7 @@ class Child:
         return True
 
     def close(self) -> None:
-        """Let go of it; once more does no harm."""
+        """Close our pipes to it; may be called twice."""
         if self._pulse is not None:
             os.close(self._pulse)
             self._pulse = None
@@ -127,7 +127,7 @@ class Child:
 
 
 def sink(output: Path | None) -> AbstractContextManager[IO[bytes] | None]:
-    """Where a process says what it has to say, opened; where we do, if nothing is named."""
+    """Open the output file of a process; None, which means our own output, if no path is given."""
     if output is None:
         return nullcontext()
     output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -135,7 +135,10 @@ def sink(output: Path | None) -> AbstractContextManager[IO[bytes] | None]:
 
 
 class ProcessPool:
-    """`home` is what the names of its leases begin with; `commands` start the children, one each."""
+    """Worker processes of a runner or an instance.
+
+    `home` begins the names of their leases; each of `commands` starts one child.
+    """
 
     def __init__(
         self,
@@ -152,7 +155,7 @@ class ProcessPool:
     ) -> None:
         """`memory` is the most bytes a child process may use; 0 means no limit.
 
-        `express` is given every child and its line.
+        `express` gets every child and its socket.
         """
         self._database = database
         self._clock = clock
@@ -172,14 +175,14 @@ class ProcessPool:
         self._children = [self._spawn(number) for number in range(len(self._commands))]
 
     def _spawn(self, number: int) -> Child:
-        of, talks = len(self._commands), self._express is not None
-        child = Child(self._commands[number], self._lock, self._home, number, of, self._output, talks=talks)
-        if self._express and child.line:
-            self._express.connect(child.worker, number, of, child.line)
+        of, express = len(self._commands), self._express is not None
+        child = Child(self._commands[number], self._lock, self._home, number, of, self._output, express=express)
+        if self._express and child.connection:
+            self._express.connect(child.worker, number, of, child.connection)
         return child
 
     async def look(self) -> None:
-        """Now and then."""
+        """Check all children: kill hanging ones, retire large ones, replace dead ones."""
         self._end_standing()
         self._end_large()
         await self._replace_dead()
@@ -195,7 +198,7 @@ class ProcessPool:
                 child.send(signal.SIGKILL)
 
     def _end_large(self) -> None:
-        """Before the machine runs out of memory and ends whomever it likes."""
+        """Replace child processes that are too large, before the system kills any process for lack of memory."""
         for child in self._children if self._memory else ():
             has = child.resident()
             if has > self._memory:
@@ -214,7 +217,7 @@ class ProcessPool:
             else:
                 log.error("worker.died", worker=child.worker, exit_code=code)
             why = f"worker ended with {signal.Signals(-code).name if code < 0 else f'exit code {code}'}"
-            # Without its database a worker ends too, but no visit is to blame for that.
+            # A worker that lost its database ends too, but its visits did not cause that.
             if freed := await self._database.write(_bury, child.worker, why, deadly=code != NO_DATABASE):
                 log.warning("visits.reclaimed", visits=freed, workers=child.worker, why=why)
             child.close()
@@ -223,11 +226,11 @@ class ProcessPool:
                 why = ALERTS[AlertKind.WORKERS].format(log=self._output or "the log")
                 await self._database.write(alerts.fire, AlertKind.WORKERS, self._home, why)
                 raise GossamerError(why)
-            await asyncio.sleep(0.5)  # a child that cannot start must not become a storm
+            await asyncio.sleep(0.5)  # avoids a fast loop of failing starts
             self._children[place] = self._spawn(child.number)
 
     async def stop(self, *, now: bool = False) -> None:
-        """Let them settle and hand back, or kill them."""
+        """Let the children settle and hand back their visits, or kill them `now`."""
         for child in self._children:
             child.send(signal.SIGKILL if now else signal.SIGTERM)
         for child in self._children:

@@ -1,4 +1,4 @@
-"""The runner of an embedded home: starts one process per shard, looks after them and after the rows."""
+"""The runner of a data folder: starts one worker per shard, and runs the services for them and the database."""
 
 import asyncio
 import os
@@ -19,11 +19,11 @@ from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.states import JobState
 from gossamer.runtime import shutdown_note
-from gossamer.runtime.alerts import Channel, Post
+from gossamer.runtime.alerts import AlertSender, Channel
 from gossamer.runtime.anomalies import AnomalyGuard
 from gossamer.runtime.auto_pause import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
-from gossamer.runtime.concluding import Concluder
-from gossamer.runtime.home_lock import HomeLock
+from gossamer.runtime.conclusion import Concluder
+from gossamer.runtime.home_lock import RUNNER, RUNNER_KEPT, HomeLock
 from gossamer.runtime.outage_alerts import DatabaseWatch, StorageWatch
 from gossamer.runtime.process_pool import ProcessPool
 from gossamer.runtime.services import Cleanup, ExportService, MachineWatch, WebhookService, Where, run_services
@@ -31,25 +31,24 @@ from gossamer.store import alerts, conclusions, counters, events, jobs, reclaim,
 from gossamer.store.slots import StoredSlots
 from gossamer.webhooks import queries as webhook_queries
 
-_ROWS, _CHECKPOINT = 1.0, 5.0  # seconds between checkpoints: where somebody waits, and elsewhere
-_PLACE, _PLACE_KEPT = "runner", timedelta(seconds=30)
+_ROWS, _CHECKPOINT = 1.0, 5.0  # seconds between checkpoints: if callers wait for pages, and otherwise
 
 log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """The operator's settings the runner obeys."""
+class RunnerLimits:
+    """The operator's settings that the runner obeys."""
 
     processes: int
     lease: timedelta
     job_time: timedelta
     min_free_disk: int
-    patience: timedelta  # with a database that is away
+    patience: timedelta  # with an unreachable database
 
 
 class Runner:
-    """Works every running job of a home until stopped."""
+    """Runs all running jobs of a data folder until stopped."""
 
     def __init__(
         self,
@@ -60,7 +59,7 @@ class Runner:
         folder: Path,
         command: Sequence[str],
         output: Path,
-        rules: Rules,
+        limits: RunnerLimits,
         channels: Sequence[Channel],
         cleanup: Cleanup,
         exports: ExportService,
@@ -73,26 +72,26 @@ class Runner:
         self._clock = clock
         self._home = home
         self._folder = folder
-        self._rules = rules
-        commands = [(*command, "--clock", repr(clock.offset))] * rules.processes
-        # Then a little is written at a time: while the disk takes much of it, no page that was waited for is written.
-        self._somebody_waits = express is not None
+        self._limits = limits
+        commands = [(*command, "--clock", repr(clock.offset))] * limits.processes
+        # Then checkpoints are small: during a large one, no page that a caller waits for could be written.
+        self._callers_wait = express is not None
         self._process_pool = ProcessPool(
-            database, clock, home, commands, rules.lease, lock=lock, output=output, express=express
+            database, clock, home, commands, limits.lease, lock=lock, output=output, express=express
         )
-        self._places = StoredSlots(database)
-        self._sweeper = Sweeper(database, clock, rules.lease)
-        post = Post(database, clock, channels)
+        self._slots = StoredSlots(database)
+        self._sweeper = Sweeper(database, clock, limits.lease)
+        alert_sender = AlertSender(database, clock, channels)
         self._owners: list[object] = [
             self._process_pool,
             self._sweeper,
-            DeadlineGuard(database, clock, rules.job_time),
-            DiskGuard(database, _disks(database, folder), rules.min_free_disk),
+            DeadlineGuard(database, clock, limits.job_time),
+            DiskGuard(database, _disks(database, folder), limits.min_free_disk),
             TrafficGuard(database),
             LaneGuard(database, clock),
             AnomalyGuard(database, clock),
             MachineWatch(database, home),
-            post,
+            alert_sender,
             cleanup,
             exports,
             webhooks,
@@ -101,14 +100,14 @@ class Runner:
         if storage:
             self._owners.append(storage)
         if isinstance(database, PostgresDatabase):
-            self._owners.append(DatabaseWatch(database, clock, post, socket.gethostname()))
+            self._owners.append(DatabaseWatch(database, clock, alert_sender, socket.gethostname()))
 
     async def start(self) -> bool:
-        """Start to work, unless another data folder works on this database: two could not space their requests."""
-        self._database.retries.limit = self._rules.patience
-        if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
+        """Start, unless another data folder uses this database: the two could not space their requests together."""
+        self._database.retries.limit = self._limits.patience
+        if not await self._slots.enter(RUNNER, self._home, 1, RUNNER_KEPT):
             return False
-        # Once more, now that nobody upgrades it any longer: we may have opened it just before.
+        # Checked again under the slot: an upgrade may have happened since we opened the database.
         schema.refuse_unknown(await self._database.read(schema.revision), "The database")
         await self._database.write(_void, self._home)
         await self._database.write(workers.leave_home, self._home)
@@ -117,7 +116,7 @@ class Runner:
         await self._database.write(robots.forget_old)
         await self._database.write(_taken_up, self._home, os.getpid())
         self._process_pool.start()
-        log.info("runner.started", processes=self._rules.processes, pid=os.getpid())
+        log.info("runner.started", processes=self._limits.processes, pid=os.getpid())
         return True
 
     async def look_after(self) -> None:
@@ -127,12 +126,12 @@ class Runner:
     async def _keep_place(self) -> None:
         while True:
             await asyncio.sleep(_CHECKPOINT)
-            if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
+            if not await self._slots.enter(RUNNER, self._home, 1, RUNNER_KEPT):
                 raise GossamerError("Another home has begun to work this database while we could not reach it.")
 
     async def _tidy(self) -> None:
         while True:
-            await asyncio.sleep(_ROWS if self._somebody_waits else _CHECKPOINT)
+            await asyncio.sleep(_ROWS if self._callers_wait else _CHECKPOINT)
             await self._database.tidy()
 
     async def stop(self, *, now: bool = False) -> None:
@@ -140,26 +139,26 @@ class Runner:
         await self._process_pool.stop(now=now)
         gave_up = self._database.retries.gave_up
         if gave_up:
-            # Whoever noticed it first, the door or we ourselves: what is left to say is kept here.
-            shutdown_note.note(self._folder, gave_up, self._rules.patience, self._clock.now())
-        self._database.retries.limit = timedelta()  # somebody waits for us to end
+            # The database cannot take the reason now, so it is kept in the data folder.
+            shutdown_note.note(self._folder, gave_up, self._limits.patience, self._clock.now())
+        self._database.retries.limit = timedelta()  # a shutdown does not wait long
         try:
             await self._database.write(_void, self._home)
             await self._database.write(workers.leave_home, self._home)
             await self._database.write(counters.take_running)
             await self._database.write(_left, self._home)
-            await self._places.leave(_PLACE, self._home)
-            # Calls that were cut off are in the bill when we are gone, and not when somebody happens to come again.
+            await self._slots.leave(RUNNER, self._home)
+            # Requests that were cut off are billed now, not at the next start.
             await self._sweeper.sweep(alone=True)
             await self._database.tidy()
         except StorageAway as error:
-            # Whoever works the home next begins with the same.
+            # The next runner starts with the same cleanup.
             log.warning("runner.left", why=str(error))
         log.info("runner.stopped", pid=os.getpid())
 
 
 def _void(tx: Tx, home: str) -> None:
-    """Whatever processes of the home had in hand, others may have: none of them lives."""
+    """Release all leases of this data folder, whose processes have ended."""
     reclaim.void_home(tx, home)
     conclusions.void_home(tx, home)
 

@@ -1,8 +1,8 @@
 """Services: everything that runs next to the crawl, and where it runs.
 
-The runner of a home, the leader and the instances of a cluster, and every API server share this one list. Each hands in
-the objects its services belong to. `run_services` refuses to begin where one is missing, or where one is handed in that
-has no service there, so a service that is added here runs everywhere it is declared for.
+The runner of a data folder, the leader and the instances of a cluster, and every API server share this one list. Each
+passes the objects its services belong to. `run_services` refuses to start if one is missing, or if one has no service
+there, so a service that is added here runs everywhere it is declared for.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from gossamer.clock import Clock
+from gossamer.crawl.completion import Closer
 from gossamer.crawl.sweep import Sweeper
 from gossamer.db import health
 from gossamer.db.database import Database, PostgresDatabase
@@ -23,14 +24,13 @@ from gossamer.logging import get_logger
 from gossamer.model.alert import ALERTS, AlertKind
 from gossamer.model.worker import DeskKind
 from gossamer.retention.service import FileSweeper, Retainer
-from gossamer.runtime.alerts import Post
+from gossamer.runtime.alerts import AlertSender
 from gossamer.runtime.anomalies import AnomalyGuard
 from gossamer.runtime.auto_pause import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
 from gossamer.runtime.background_slots import BackgroundSlots
-from gossamer.runtime.concluding import Concluder
+from gossamer.runtime.conclusion import Concluder
 from gossamer.runtime.exporting import Exporter
 from gossamer.runtime.housekeeping import FileMaker, Housekeeper
-from gossamer.runtime.job_completion import Closer
 from gossamer.runtime.outage_alerts import DatabaseWatch, StorageWatch
 from gossamer.runtime.process_pool import ProcessPool
 from gossamer.store import alerts, workers
@@ -39,7 +39,7 @@ from gossamer.webhooks.sender import Sender
 NEARLY_ALL = 0.8  # of the database's connections
 
 _FORGET = timedelta(minutes=10)  # of silence of a worker
-_LOST = timedelta(days=1)  # for which an alert is kept of a machine that does not come back
+_LOST = timedelta(days=1)  # after which the alert about a lost machine is cleared
 
 T = TypeVar("T")
 
@@ -49,33 +49,33 @@ log = get_logger(__name__)
 class Where(Flag):
     """The processes services run in."""
 
-    RUNNER = auto()  # the runner of a home
-    FIRST_WORKER = auto()  # the first working process of a home
-    LEADER = auto()  # the one instance of a cluster that gives out work
+    RUNNER = auto()  # the runner of a data folder
+    FIRST_WORKER = auto()  # the first worker process of a data folder
+    LEADER = auto()  # the one instance of a cluster that issues visits
     INSTANCE = auto()  # every instance of a cluster
     SERVER = auto()  # every API server
 
 
 @dataclass(frozen=True, slots=True)
 class Service(Generic[T]):
-    """One service, in a task of its own: `run` is called every so many seconds, or once if it runs for ever."""
+    """A service in its own task: `run` is called every `every` seconds, or once if it never returns."""
 
     name: str
     where: Where
     owner: type[T]
     run: Callable[[T], Awaitable[object]]
     every: float | None = None
-    optional: bool = False  # only where a setting or a lane asks for it
+    optional: bool = False  # runs only if a setting or a lane requires it
 
 
 class Cleanup:
     """Retention and the removal of expired files, each pass in a background slot."""
 
-    def __init__(self, clock: Clock, retainer: Retainer, files: FileSweeper, desk: BackgroundSlots) -> None:
+    def __init__(self, clock: Clock, retainer: Retainer, files: FileSweeper, background_slots: BackgroundSlots) -> None:
         self._clock = clock
         self._retainer = retainer
         self._files = files
-        self._slot = partial(desk.turn, DeskKind.CLEANUP)
+        self._slot = partial(background_slots.hold, DeskKind.CLEANUP)
 
     async def retain(self) -> None:
         await self._retainer.run(self._clock.now, self._slot)
@@ -86,7 +86,7 @@ class Cleanup:
 
 @dataclass(frozen=True, slots=True)
 class ExportService:
-    """Make files of exports, on a connection that is opened for it."""
+    """Export files, made on a database connection that is opened for them."""
 
     open: Callable[[], AbstractAsyncContextManager[Exporter]]
 
@@ -97,7 +97,7 @@ class ExportService:
 
 @dataclass(frozen=True, slots=True)
 class WebhookService:
-    """Send the messages of webhooks."""
+    """Sending of webhook messages."""
 
     open: Callable[[], AbstractAsyncContextManager[Sender]]
 
@@ -107,10 +107,10 @@ class WebhookService:
 
 
 class MachineWatch:
-    """Alerts about lost machines and scarce connections, and the removal of rows of workers that are gone."""
+    """Alerts about lost machines and scarce connections, and the removal of rows of dead workers."""
 
     def __init__(self, database: Database, subject: str) -> None:
-        """`subject` names the home or cluster that works the database."""
+        """`subject` names the data folder or cluster that uses the database."""
         self._database = database
         self._subject = subject
 
@@ -143,7 +143,7 @@ def tell_of_lost(tx: Tx, forget: timedelta = _LOST) -> None:
 
 
 def count_connections(tx: Tx, subject: str, nearly_all: float = NEARLY_ALL) -> None:
-    """Fire an alert while there still are some connections left."""
+    """Raise an alert before all connections of the database are in use."""
     server = health.server(tx)
     if server is None:
         return
@@ -156,7 +156,7 @@ def count_connections(tx: Tx, subject: str, nearly_all: float = NEARLY_ALL) -> N
             alerts.clear(tx, AlertKind.CONNECTIONS, one.subject)
 
 
-_ANYWHERE = Where.RUNNER | Where.LEADER  # one process of those that work a database
+_ANYWHERE = Where.RUNNER | Where.LEADER  # one process per database
 _EACH_MACHINE = Where.RUNNER | Where.INSTANCE
 
 SERVICES: Sequence[Service[Any]] = (
@@ -172,13 +172,13 @@ SERVICES: Sequence[Service[Any]] = (
     Service("lanes", _ANYWHERE, LaneGuard, LaneGuard.look, every=1.0),
     Service("anomalies", _ANYWHERE, AnomalyGuard, AnomalyGuard.look, every=1.0),
     Service("connections", _ANYWHERE, MachineWatch, MachineWatch.count_connections, every=5.0),
-    # A home is one machine, and its runner is there.
+    # A data folder is on one machine, where its runner is alive.
     Service("lost machines", Where.LEADER, MachineWatch, MachineWatch.tell_of_lost, every=5.0),
     Service("silent workers", _ANYWHERE, MachineWatch, MachineWatch.forget_silent, every=5.0),
     Service("storage", _EACH_MACHINE, StorageWatch, StorageWatch.run, optional=True),
-    # A SQLite file is never away.
+    # Not for SQLite, which is never away.
     Service("database", _EACH_MACHINE, DatabaseWatch, DatabaseWatch.run, optional=True),
-    Service("alerts", _ANYWHERE, Post, Post.deliver, every=1.0),
+    Service("alerts", _ANYWHERE, AlertSender, AlertSender.deliver, every=1.0),
     # Background work.
     Service("conclusions", _EACH_MACHINE, Concluder, Concluder.run, optional=True),
     Service("exports", _EACH_MACHINE, ExportService, ExportService.run, optional=True),

@@ -1,7 +1,6 @@
 """Notes about a database outage that ended a runner, kept in the data folder until they can be written.
 
-The first command that reaches the database again marks jobs as failed, or as paused if the disk was
-full.
+The first command that reaches the database again marks jobs as failed, or as paused if the disk was full.
 """
 
 from collections.abc import Mapping
@@ -32,7 +31,7 @@ class ShutdownNote:
 
     full: bool
     error: str
-    minutes: float  # of patience
+    minutes: float  # that the runner waited for the database
     at: datetime
 
     @classmethod
@@ -42,7 +41,7 @@ class ShutdownNote:
 
 
 def note(home: Path, error: StorageAway, patience: timedelta, now: datetime) -> None:
-    """Keep why we gave up. A disk that is full may not even take this; then the jobs are simply found stopped."""
+    """Store the reason. On a full disk even this may fail; then jobs are shown as interrupted."""
     said = ShutdownNote(isinstance(error, StorageFull), str(error), patience / timedelta(minutes=1), now)
     try:
         path = home / _NAME
@@ -53,7 +52,7 @@ def note(home: Path, error: StorageAway, patience: timedelta, now: datetime) -> 
 
 
 def forget(home: Path) -> None:
-    """Delete the note, whose database does not exist any more."""
+    """Delete the note."""
     (home / _NAME).unlink(missing_ok=True)
 
 
@@ -65,7 +64,7 @@ async def recall(home: Path, database: Database) -> None:
     try:
         said = ShutdownNote.of(orjson.loads(path.read_bytes()))
     except (ValueError, KeyError, TypeError):
-        said = None  # cut off, or not ours
+        said = None  # incomplete, or of another program
     if said:
         await database.write(_say, said, home)
     forget(home)
@@ -78,7 +77,7 @@ def _say(tx: Tx, said: ShutdownNote, home: Path) -> None:
     for job in jobs.in_states(tx, JobState.RUNNING):
         active = counters.progress(tx, job.id).last_activity
         if active and active > said.at:
-            continue  # somebody has worked it since
+            continue  # it has made progress since
         if said.full:
             why = PAUSES[AlertKind.DISK].format(free=0, home=home, least=0, job=short(job.id))
             pause_automatically(tx, job.id, AlertKind.DISK, why)

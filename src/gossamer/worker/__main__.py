@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import ctypes
 import gc
 import os
 import signal
@@ -19,13 +20,13 @@ from gossamer.errors import GossamerError, StorageAway
 from gossamer.logging import bound, get_logger
 from gossamer.model.ids import short
 from gossamer.model.states import JobState
+from gossamer.runtime.home_lock import worker_name
 from gossamer.runtime.process_pool import NO_DATABASE
 from gossamer.settings import Settings, read_settings
 from gossamer.store import exports, jobs, outbox
-from gossamer.worker.memory import give_back_memory, keep_memory
 
 if TYPE_CHECKING:
-    from gossamer.runtime.worker import Shard
+    from gossamer.runtime.worker import ShardWorker
 
 # So many new objects before the collector of cycles looks at them, and so many looks before it looks at older ones.
 _CYCLES = (50_000, 5, 5)
@@ -116,13 +117,13 @@ async def _run_shard(
     pulse: Callable[[], None],
     line: socket.socket | None,
 ) -> None:
-    from gossamer.runtime.worker import Shard, worker_name
+    from gossamer.runtime.worker import ShardWorker
 
     number, of = (int(part) for part in shard.split("/"))
     with bound(worker=f"w-{number}"):
         async with open_deps(settings, of, clock) as deps:
             _look_less_for_cycles()
-            working = Shard(deps, number, of, worker_name(home, number), beat=pulse, line=line)
+            working = ShardWorker(deps, number, of, worker_name(home, number), beat=pulse, line=line)
             await _work(working)
 
 
@@ -137,7 +138,7 @@ def _look_less_for_cycles() -> None:
 async def _run_member(
     settings: Settings, shard: str, host: str, lanes: str, pool: int, pulse: Callable[[], None]
 ) -> None:
-    from gossamer.runtime.worker import worker_name
+
     from gossamer.worker.cluster import open_cluster_worker, read_lanes
 
     number = int(shard.partition("/")[0])
@@ -148,7 +149,7 @@ async def _run_member(
             await _work(member)
 
 
-async def _work(working: "Shard") -> None:
+async def _work(working: "ShardWorker") -> None:
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, working.stop)
@@ -207,7 +208,7 @@ async def _make_exports(settings: Settings) -> None:
 
 
 async def _conclude(settings: Settings, job_id: UUID, token: UUID) -> None:
-    from gossamer.runtime.conclusion import Concluding, Task
+    from gossamer.runtime.conclusion import ConclusionRun, HeldConclusion
 
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -217,8 +218,56 @@ async def _conclude(settings: Settings, job_id: UUID, token: UUID) -> None:
     with bound(job=short(job_id)):
         async with open_app(settings) as app, app.exporter("conclusion") as exporter:
             app.database.retries.limit = settings.database_patience
-            await Concluding(app.database, app.recipes, exporter, Task(job_id, token, settings.lease), stop).run()
+            await ConclusionRun(
+                app.database, app.recipes, exporter, HeldConclusion(job_id, token, settings.lease), stop
+            ).run()
 
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+_EVERY = 15.0  # seconds; looking for it takes some milliseconds
+# Bytes that may be free at the end: more than most pages take. With more of it the memory of long jobs grows.
+_KEPT = 8 * 1024 * 1024
+_LARGE = 4 * 1024 * 1024  # what is larger than this goes back as soon as it is free
+# What these are called in GNU's malloc.h, and by whom an operator says otherwise.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+_TOLD = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_ARENA_MAX")
+
+
+def keep_memory() -> None:
+    """Keep memory freed by one page for the next. Works only with GNU's allocator.
+
+    Call this before any other thread exists. Each thread would have an arena of its own, and free memory at its
+    end is kept for good: only the first thread's is returned with the rest. One thread does most of the work
+    anyway.
+    """
+    if any(name in os.environ for name in _TOLD):
+        return
+    try:
+        tell = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return
+    tell.argtypes = [ctypes.c_int, ctypes.c_int]
+    tell(_ARENA_MAX, 1)
+    tell(_TRIM_THRESHOLD, _KEPT)
+    tell(_MMAP_THRESHOLD, _LARGE)
+
+
+async def give_back_memory() -> None:
+    """Return free memory to the system now and then, until cancelled."""
+    give = _trim()
+    while give:
+        await asyncio.sleep(_EVERY)
+        give()
+
+
+def _trim() -> Callable[[], object] | None:
+    """Only GNU's allocator can be asked, and others have less to give."""
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError):
+        return None
+    trim.argtypes = [ctypes.c_size_t]
+    return lambda: trim(0)

@@ -20,13 +20,12 @@ from gossamer.logging import get_logger
 from gossamer.model.rungs import RUNGS, Lane
 from gossamer.model.worker import Worker
 from gossamer.retention.service import Retainer
-from gossamer.runtime.alerts import LogChannel, Post
+from gossamer.runtime.alerts import AlertSender, LogChannel
 from gossamer.runtime.background_slots import BackgroundSlots
-from gossamer.runtime.cluster_host import ENDLESS, ClusterHost
-from gossamer.runtime.cluster_leader import RUNNER, RUNNER_KEPT, ClusterLeader, Duties
-from gossamer.runtime.cluster_worker import CLUSTER, ClusterWorker
-from gossamer.runtime.concluding import Concluder
-from gossamer.runtime.issuer import Issuer
+from gossamer.runtime.cluster import ENDLESS, ClusterHost, ClusterLeader, ClusterWorker, Duties
+from gossamer.runtime.conclusion import Concluder
+from gossamer.runtime.home_lock import CLUSTER, RUNNER, RUNNER_KEPT
+from gossamer.runtime.issuing import Issuer
 from gossamer.runtime.outage_alerts import DatabaseWatch, StorageWatch
 from gossamer.runtime.process_pool import ProcessPool
 from gossamer.runtime.services import NEARLY_ALL, Cleanup, ExportService, WebhookService
@@ -238,7 +237,7 @@ async def open_cluster_host(settings: Settings, lanes: Mapping[str, int], proces
         issuer = Issuer(app.database, dispatcher, app.clock, holder, settings.max_concurrency, settings.job_concurrency)
         duties = _duties(app, cleanup, app.desk(closing, holder))
         optional: list[ExportService | WebhookService | Concluder | DatabaseWatch | StorageWatch] = [
-            DatabaseWatch(app.database, app.clock, duties.post, host)
+            DatabaseWatch(app.database, app.clock, duties.alert_sender, host)
         ]
         if storage := app.storage_watch(host):
             optional.append(storage)
@@ -273,7 +272,7 @@ def _arguments(lanes: Mapping[str, int], pool: int) -> tuple[str, ...]:
 def _duties(app: App, cleanup: Cleanup, ending: BackgroundSlots) -> Duties:
     settings = app.settings
     return Duties(
-        Post(app.database, app.clock, (LogChannel(),)),
+        AlertSender(app.database, app.clock, (LogChannel(),)),
         cleanup,
         app.recipes,
         "",  # any worker that makes files: this instance may have no desk

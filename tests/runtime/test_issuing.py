@@ -21,8 +21,7 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.job import Priority, Target
 from gossamer.model.states import JobState, VisitState
 from gossamer.model.worker import Worker
-from gossamer.runtime.deal import issue as issue_in_a_home
-from gossamer.runtime.issuer import LEASE, NUDGED_BY, PLACE, Issuer, LostPlace, issue
+from gossamer.runtime.issuing import ISSUER, LEASE, NUDGED_BY, Issuer, IssuerReplaced, issue_in_cluster, issue_in_shard
 from gossamer.store import alerts, jobs, queue, reclaim, sites, slots, visits, workers
 from tests.conftest import AnyDatabase
 from tests.jobs import LEASE as VISIT_LEASE
@@ -251,7 +250,7 @@ async def test_a_home_holds_a_jobs_own_cap_too(database: AnyDatabase) -> None:
     job = await database.write(make_job, *hosts(40))
     for shard in (0, 1):
         await database.write(
-            issue_in_a_home, "http", shard, 2, 10, f"home/{shard}-1", frozenset(), suspects=0, per_job=7
+            issue_in_shard, "http", shard, 2, 10, f"home/{shard}-1", frozenset(), suspects=0, per_job=7
         )
     assert await database.read(queue.in_hand) == {("http", job.id): 7}
 
@@ -276,19 +275,19 @@ async def test_at_home_too_a_job_has_no_more_than_it_wants_over_all_processes(da
     modest = await database.write(make_job, *hosts(40))
     await database.write(want, modest.id, 3)
     for shard in (0, 1):
-        await database.write(issue_in_a_home, "http", shard, 2, 10, f"home/{shard}-1", frozenset(), suspects=0)
+        await database.write(issue_in_shard, "http", shard, 2, 10, f"home/{shard}-1", frozenset(), suspects=0)
     assert await database.read(queue.in_hand) == {("http", modest.id): 3}
 
 
 async def test_at_home_too_a_slot_that_becomes_free_is_for_the_job_that_has_least(database: AnyDatabase) -> None:
     """One by one, as they become free: the job that came first would have every one of them if none were counted."""
     large = await database.write(make_job, *hosts(40))
-    await database.write(issue_in_a_home, "http", 0, 1, 20, "home/0-1", frozenset(), suspects=0)
+    await database.write(issue_in_shard, "http", 0, 1, 20, "home/0-1", frozenset(), suspects=0)
     small = await database.write(make_job, *hosts(5, "b"))
     on_their_way = await database.read(visits.forgotten, "home/0-1", ())
     for _ in range(5):
         on_their_way += await database.write(
-            issue_in_a_home, "http", 0, 1, 1, "home/0-1", frozenset(on_their_way), suspects=0
+            issue_in_shard, "http", 0, 1, 1, "home/0-1", frozenset(on_their_way), suspects=0
         )
     busy = await database.read(queue.in_hand)
     assert (busy["http", large.id], busy["http", small.id]) == (20, 5)
@@ -357,20 +356,20 @@ async def test_a_large_job_and_a_small_one_both_move(database: AnyDatabase) -> N
 async def test_only_who_holds_the_place_issues(database: AnyDatabase) -> None:
     await database.write(make_job, *hosts(5))
     await worker(database, 100)
-    assert await database.write(slots.enter, PLACE, "two", 1, LEASE)
+    assert await database.write(slots.enter, ISSUER, "two", 1, LEASE)
     issuer, _ = issuer_of(database)
-    with pytest.raises(LostPlace):
+    with pytest.raises(IssuerReplaced):
         await issuer.look()
     assert await database.read(queue.in_hand) == {}
-    await database.write(slots.leave, PLACE, "two")
+    await database.write(slots.leave, ISSUER, "two")
     assert await issuer.look() == 5
 
 
 async def test_a_choice_whose_commit_was_not_heard_of_stands(database: AnyDatabase) -> None:
     await database.write(make_job, *hosts(10))
     await worker(database, 4)
-    first = await database.write(issue, "one", "http", 500, f"{NUDGED_BY}a")
-    assert await database.write(issue, "one", "http", 500, f"{NUDGED_BY}a") == first
+    first = await database.write(issue_in_cluster, "one", "http", 500, f"{NUDGED_BY}a")
+    assert await database.write(issue_in_cluster, "one", "http", 500, f"{NUDGED_BY}a") == first
     assert len(first) == 4
 
 

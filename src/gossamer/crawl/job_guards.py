@@ -1,6 +1,7 @@
-"""Waiting for unusable providers: their failures fail no page; after too long a wait, the job is paused.
+"""Guards of one process that stop jobs which cannot go on.
 
-If the key or the credits are refused, only a person can solve that: the job is paused at once.
+Pages wait for a provider that is unusable; after too long a wait the job is paused, and at once if its key or credits
+are refused, since only a person can solve that. A job whose recipe fails on every page is failed.
 """
 
 from collections.abc import Set
@@ -10,14 +11,18 @@ from uuid import UUID
 
 from gossamer.clock import Clock
 from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.gate import Breakers
 from gossamer.judge.next_step import in_words
 from gossamer.logging import get_logger
-from gossamer.model.alert import PAUSES, AlertKind
+from gossamer.model.alert import FAILURES, PAUSES, AlertKind
 from gossamer.model.breaker import BreakerStanding, trouble_of
 from gossamer.model.ids import short
 from gossamer.model.rungs import job_of_key, providers
+from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.settle.step import PageStep
+from gossamer.store import jobs
 from gossamer.store.jobs import pause_automatically
 
 _GRAVE = {Reason.PROVIDER_KEY: AlertKind.PROVIDER_KEY, Reason.PROVIDER_CREDITS: AlertKind.PROVIDER_CREDITS}
@@ -32,11 +37,11 @@ class _Need:
     """A job whose pages wait for a provider."""
 
     since: float
-    refused: Trouble | None = None  # by an answer to one of its own requests
+    refused: Trouble | None = None  # by the answer to one of its own requests
 
 
 class ProviderGuard:
-    """Of one process. A job is in it from the first page that waits until the provider works again."""
+    """Jobs of this process that wait for a provider, from their first waiting page until the provider works again."""
 
     def __init__(self, database: Database, clock: Clock, breakers: Breakers, patience: timedelta) -> None:
         self._database = database
@@ -46,7 +51,7 @@ class ProviderGuard:
         self._needs: dict[tuple[UUID, str], _Need] = {}
 
     def note(self, job_id: UUID, provider: str, trouble: Trouble, *, heard: bool) -> None:
-        """A page of the job waits for the provider; `heard`: that is what it was answered just now."""
+        """Note that a page waits for the provider; `heard`: the provider itself has just answered so."""
         need = self._needs.setdefault((job_id, provider), _Need(self._clock.monotonic()))
         if heard and trouble.reason in _GRAVE:
             need.refused = trouble
@@ -55,8 +60,8 @@ class ProviderGuard:
         return {job_id for job_id, _ in self._needs}
 
     async def look(self, running: Set[UUID]) -> set[UUID]:
-        """Once a second. The jobs it has paused, whose walks are to end."""
-        # Whoever resumes a job has the whole time again.
+        """Check once a second; return the jobs that were paused, whose crawls must stop."""
+        # A job that is resumed waits for the full time again.
         self._needs = {key: need for key, need in self._needs.items() if key[0] in running}
         paused = set()
         for provider in sorted({provider for _, provider in self._needs}):
@@ -79,7 +84,7 @@ class ProviderGuard:
             return None
         trouble = trouble_of(standing)
         waited = self._clock.monotonic() - need.since
-        # What has failed before the job came to need it, or was resumed, may have been mended since.
+        # A failure from before the job needed the provider, or was resumed, may be repaired by now.
         if standing.failed.total_seconds() < waited and (trouble.reason in _GRAVE or self._is_long(standing)):
             return trouble
         return trouble if waited >= self._patience else None
@@ -107,3 +112,56 @@ class ProviderGuard:
 def _key_setting(provider: str) -> str:
     row = providers().get(provider)
     return row.access.variable if row and row.access else "its key"
+
+
+ENOUGH = 20  # pages, none of which could be read, until the job fails
+
+
+class RecipeFailures:
+    """Jobs of this process whose recipe has failed on every page so far."""
+
+    def __init__(self, database: Database, enough: int = ENOUGH) -> None:
+        self._database = database
+        self._enough = enough
+        self._failures: dict[UUID, int] = {}
+        self._errors: dict[UUID, str] = {}
+        self._sound: set[UUID] = set()  # jobs that have read a page: not every page fails
+
+    def note(self, job_id: UUID, step: PageStep) -> None:
+        if job_id in self._sound:
+            return
+        if step.state is PageState.DONE:
+            self._sound.add(job_id)
+            self._failures.pop(job_id, None)
+        elif step.trouble and step.trouble.reason is Reason.INTERNAL:
+            self._failures[job_id] = self._failures.get(job_id, 0) + 1
+            self._errors[job_id] = step.trouble.detail
+
+    async def look(self) -> set[UUID]:
+        """Fail jobs, once a second, whose recipe fails on every page; return those, whose crawls must stop."""
+        hopeless = {job_id for job_id, pages in self._failures.items() if pages >= self._enough}
+        for job_id in hopeless:
+            pages = self._failures.pop(job_id)
+            log.error("job.hopeless", job=short(job_id), pages=pages, error=self._errors[job_id])
+            await self._database.write(_fail, job_id, pages, self._errors[job_id])
+        return hopeless
+
+    def forget(self, held: set[UUID]) -> None:
+        """Forget all jobs that are no longer crawled here."""
+        self._sound &= held
+        for job_id in set(self._failures) - held:
+            del self._failures[job_id]
+        for job_id in set(self._errors) - held:
+            del self._errors[job_id]
+
+
+def _fail(tx: Tx, job_id: UUID, pages: int, error: str) -> None:
+    job = jobs.get(tx, job_id)
+    if job:
+        why = FAILURES["recipe"].format(recipe=job.recipe, pages=pages, error=error, job=short(job_id))
+        jobs.move(tx, job_id, JobState.FAILED, why, who="worker")
+
+
+def fail_for_params(tx: Tx, job_id: UUID, error: str) -> None:
+    """Fail a job whose recipe refuses its parameters, for example after an upgrade."""
+    jobs.move(tx, job_id, JobState.FAILED, FAILURES["params"].format(error=error), who="worker")

@@ -1,7 +1,8 @@
-"""The end of a job: its last site is closed, its rows are held against each other, and only then is it completed."""
+"""Completion of jobs: when the last site of a job has ended, its rows are audited, and only then is it completed."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 from uuid import UUID
 
@@ -16,9 +17,7 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.recipe import Comparison
 from gossamer.model.states import JobState
-from gossamer.model.worker import DeskKind
 from gossamer.recipes.base import Recipe
-from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.store import alerts, conclusions, exports, jobs, usage
 from gossamer.store import audit as audit_store
 
@@ -31,20 +30,24 @@ log = get_logger(__name__)
 
 
 class Closer:
-    """Looks for running jobs without an open site."""
+    """Completes running jobs that have no open site left. `slot` yields a background slot for one audit."""
 
     def __init__(
-        self, database: Database, recipes: Mapping[str, Recipe], files_of: str = "", desk: BackgroundSlots | None = None
+        self,
+        database: Database,
+        recipes: Mapping[str, Recipe],
+        files_of: str,
+        slot: Callable[[], AbstractAsyncContextManager[object]],
     ) -> None:
         self._database = database
         self._recipes = recipes
         self._files_of = files_of
-        self._desk = desk or BackgroundSlots(database, "closer")
+        self._slot = slot
 
     async def look(self) -> None:
         found = await self._database.read(jobs.ended_walks)
         if found:
-            # One that fails keeps none of the others from its end.
+            # A job that fails does not keep the others from their end.
             ends = await asyncio.gather(
                 *(self._end(job_id, self._recipes.get(recipe)) for job_id, recipe in found.items()),
                 return_exceptions=True,
@@ -60,7 +63,7 @@ class Closer:
             await self._close(job_id)
 
     async def _end_walk(self, job_id: UUID, recipe: Recipe) -> None:
-        """What the recipe has to say about the whole comes before the end of the job: runtime/concluding.py."""
+        """What the recipe has to say about the whole comes before the end of the job: runtime/conclusion.py."""
         job = await self._database.read(jobs.get, job_id)
         if job is None:
             return
@@ -72,7 +75,7 @@ class Closer:
         await self._database.write(conclusions.walked, job_id, comparison)
 
     async def _close(self, job_id: UUID) -> None:
-        async with self._desk.turn(DeskKind.FINISH):
+        async with self._slot():
             doubt = await doubt_of(self._database, job_id, self._recipes)
             await self._database.write(_complete, job_id, doubt, self._files_of)
 
@@ -82,7 +85,7 @@ def _comparison(recipe: Recipe, job: Job) -> Comparison:
 
 
 def fail_conclusion(tx: Tx, job_id: UUID, error: Exception) -> None:
-    """What went wrong will go wrong again until somebody has looked at it: the job fails, and can be resumed."""
+    """Fail a job whose conclusion raised an error; it can be resumed once the cause is repaired."""
     job = jobs.get(tx, job_id)
     if job is not None:
         log.error("job.not_concluded", job=short(job_id), error=type(error).__name__, exc_info=error)
@@ -92,9 +95,9 @@ def fail_conclusion(tx: Tx, job_id: UUID, error: Exception) -> None:
 
 
 async def doubt_of(database: Database, job_id: UUID, recipes: Mapping[str, Recipe]) -> str:
-    """What speaks against the rows of a job, as a sentence; "" if nothing does.
+    """Audit a job; return its faults as a sentence, "" if there are none.
 
-    Nor does an audit that fails keep a job from closing: rows so damaged that they cannot be read stay as they are.
+    If the audit itself fails, the sentence says so, and the job can still be completed.
     """
     try:
         report = await audit(database, job_id, recipes)
@@ -109,7 +112,7 @@ async def doubt_of(database: Database, job_id: UUID, recipes: Mapping[str, Recip
 def close_at_once(
     tx: Tx, job_id: UUID, *, recipes: Mapping[str, Recipe], files_of: str, credits: Mapping[str, int]
 ) -> None:
-    """End a job of one page in the transaction that ended the page, with its bill: a caller waits for it.
+    """Complete a job of one page, and its bill, in the transaction that ended the page: a caller waits for it.
 
     If anything prevents that, the transaction continues without it, and the job is closed like any other.
     """

@@ -1,9 +1,11 @@
 """A job is completed when its last site is closed and its rows have been held against each other."""
 
+from contextlib import nullcontext
 from uuid import UUID
 
 from sqlalchemy import update
 
+from gossamer.crawl.completion import Closer
 from gossamer.db.tables import checkpoints as checkpoint_rows
 from gossamer.db.tables import counters
 from gossamer.db.transactions import Tx
@@ -11,7 +13,6 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.job import CheckpointCause
 from gossamer.model.states import JobState, SiteState
 from gossamer.recipes.registry import RECIPES
-from gossamer.runtime.job_completion import Closer
 from gossamer.settle.step import Finished, Step
 from gossamer.store import alerts, jobs
 from gossamer.store import counters as counter_store
@@ -24,7 +25,7 @@ DONE = Finished(SiteState.DONE)
 async def test_a_job_whose_rows_add_up_is_completed(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test", "b.test")
     first, second = await database.write(claim_all)
-    closer = Closer(database, RECIPES)
+    closer = Closer(database, RECIPES, "", nullcontext)
     await settle(database, done(first, f"http://{first.host}/", "CRM"), Step(first, ending=DONE))
     await closer.look()
     assert await state_of(database, job.id) is JobState.RUNNING
@@ -46,7 +47,7 @@ async def test_an_audit_that_fails_itself_keeps_no_job_from_closing(database: An
     (visit,) = await database.write(claim_all)
     await settle(database, done(visit, "http://a.test/", "CRM"), Step(visit, ending=DONE))
     await database.write(_make_unreadable, job.id)
-    await Closer(database, RECIPES).look()
+    await Closer(database, RECIPES, "", nullcontext).look()
     completed = await database.read(jobs.get, job.id)
     assert completed
     assert completed.state is JobState.COMPLETED
@@ -64,7 +65,7 @@ async def test_a_job_whose_rows_do_not_says_so_and_alerts(database: AnyDatabase)
     (visit,) = await database.write(claim_all)
     await settle(database, done(visit, "http://a.test/", "CRM"), Step(visit, ending=DONE))
     await database.write(_damage)
-    await Closer(database, RECIPES).look()
+    await Closer(database, RECIPES, "", nullcontext).look()
     completed = await database.read(jobs.get, job.id)
     assert completed
     assert completed.state is JobState.COMPLETED
