@@ -1,1 +1,1 @@
-"""The conductor: takes visits, walks them, and keeps the promises of the rows. Read `visit.py` first."""
+"""The crawl: leased visits, the path of every URL, guards, completion and audit of jobs. Read `visit.py` first."""

@@ -63,7 +63,7 @@ class Closer:
             await self._close(job_id)
 
     async def _end_walk(self, job_id: UUID, recipe: Recipe) -> None:
-        """What the recipe has to say about the whole comes before the end of the job: runtime/conclusion.py."""
+        """Start the conclusion that a recipe adds before the job is completed (runtime/conclusion.py)."""
         job = await self._database.read(jobs.get, job_id)
         if job is None:
             return

@@ -31,7 +31,10 @@ from gossamer.store import events, jobs
 from gossamer.store.jobs import pause_automatically
 
 BLOCKING = frozenset({Reason.BLOCKED, Reason.CAPTCHA, Reason.FORBIDDEN, Reason.RATE_LIMITED})
+SLOWER = 2  # factor by which the spacing grows and the number of visits shrinks
 MOST_SITES = 5_000  # kept per job: the latest are a sufficient sample
+
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +196,6 @@ class IpBlockDetector:
         limits = self.thresholds
         enough = count.sites >= limits.least_sites and count.blocking >= limits.least_blocking
         return enough and count.share > limits.too_many
-
-
-SLOWER = 2  # factor by which the spacing grows and the number of visits shrinks
-
-log = get_logger(__name__)
 
 
 class IpBlockGuard:

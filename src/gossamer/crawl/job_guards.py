@@ -27,6 +27,7 @@ from gossamer.store.jobs import pause_automatically
 
 _GRAVE = {Reason.PROVIDER_KEY: AlertKind.PROVIDER_KEY, Reason.PROVIDER_CREDITS: AlertKind.PROVIDER_CREDITS}
 
+ENOUGH = 20  # pages, none of which could be read, until the job fails
 _MINUTE = timedelta(minutes=1)
 
 log = get_logger(__name__)
@@ -112,9 +113,6 @@ class ProviderGuard:
 def _key_setting(provider: str) -> str:
     row = providers().get(provider)
     return row.access.variable if row and row.access else "its key"
-
-
-ENOUGH = 20  # pages, none of which could be read, until the job fails
 
 
 class RecipeFailures:

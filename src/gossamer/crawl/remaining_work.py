@@ -109,9 +109,8 @@ class _Queue:
 
     def own_delay(self) -> float:
         """Return the longest Crawl-delay that applies to this crawler."""
-        from gossamer.frontier.robots import (
-            read_rules,  # imported here: most jobs have no delay, and then need no parser
-        )
+        # Imported here: most jobs have no delay, and then need no parser of rules.
+        from gossamer.frontier.robots import read_rules
 
         kept = [one for text in self.robots for one in orjson.loads(text).values()]
         return max((read_rules(one["status"], one["body"]).delay for one in kept), default=0.0)

@@ -17,6 +17,7 @@ from gossamer.model.alert import ALERTS, AlertKind
 from gossamer.model.states import JobState
 from gossamer.store import alerts, charges, jobs, reclaim, reservations, visits
 
+_EVERY, _SOON = 3600.0, 60.0  # seconds between checks; after one that another process blocked
 SURE_AFTER = 5.0  # minimum seconds that a lease must be seen expired until it counts as abandoned
 LOST_NUDGE = 2  # lease times after which a visit that no worker has claimed is issued again,
 LEAST = timedelta(seconds=10)  # but at least so long: a nudge may wait in a queue
@@ -97,9 +98,6 @@ def _tidy(tx: Tx, gone: dict[UUID, UUID], lost_after: timedelta) -> _Swept:
     for identifier in jobs.ready_to_rest(tx):
         jobs.move(tx, identifier, JobState.PAUSED)
     return _Swept(taken_back, workers, lost)
-
-
-_EVERY, _SOON = 3600.0, 60.0  # seconds between checks; after one that another process blocked
 
 
 class PartitionUpkeep:

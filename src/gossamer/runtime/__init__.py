@@ -1,1 +1,1 @@
-"""The processes that run the loops: runner, workers, cluster, issuing, exports, alerts."""
+"""Processes and services: runner, workers, cluster, issuing of visits, exports, alerts and automatic pauses."""

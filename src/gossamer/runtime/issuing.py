@@ -282,7 +282,7 @@ class Issuer:
         self._logs_at = clock.monotonic()
         self._mute_since: float | None = None
         self._mute_reported: bool | None = None  # unknown: an earlier issuer may have left an alert
-        self._passed: dict[str, bool] = {}  # what is not known may be: whoever issued before us may have left an alert
+        self._passed: dict[str, bool] = {}  # by subject; one that is missing is unknown
 
     async def look(self) -> int:
         """Fill the free slots of every lane; return the number of nudges sent."""

@@ -1,4 +1,13 @@
-"""`python -m gossamer.worker`: one shard of a home (`--shard 0/2`), its runner (`--runner`), or one of a cluster."""
+"""`python -m gossamer.worker`: a process that runs jobs.
+
+It is a worker of a data folder (`--shard 0/2`), its runner (`--runner`), a worker of a cluster (`--lanes`), or makes
+the files (`--exports`) or the conclusion (`--conclude`) of jobs.
+
+Memory of a worker is kept from one page to the next and returned to the system now and then. The memory of a page is
+allocated and freed in pieces of every size, between a few that stay. By default the system's allocator returns the last
+of it after nearly every page and requests it again for the next: a few per cent of all work. Free memory between the
+pieces that stay is kept, and grows with every thousand sites, unless it is released explicitly.
+"""
 
 import argparse
 import asyncio
@@ -28,9 +37,9 @@ from gossamer.store import exports, jobs, outbox
 if TYPE_CHECKING:
     from gossamer.runtime.worker import ShardWorker
 
-# So many new objects before the collector of cycles looks at them, and so many looks before it looks at older ones.
+# Thresholds of the garbage collector: new objects per collection, and collections per collection of older objects.
 _CYCLES = (50_000, 5, 5)
-_ASIDE = 5  # how much less others should notice a conclusion
+_ASIDE = 5  # nice value of a conclusion
 
 log = get_logger(__name__)
 
@@ -39,22 +48,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m gossamer.worker")
     parser.add_argument("--shard", help="which part of the domains, e.g. 0/2")
     parser.add_argument("--home-name")
-    parser.add_argument("--clock", type=float, help="what the runner's clock adds to the monotonic one")
-    parser.add_argument("--pulse", type=int, help="a pipe to the runner that gets a byte for every sign of life")
-    parser.add_argument(
-        "--line", type=int, help="a socket to the server over which visits come that somebody waits for"
-    )
-    parser.add_argument("--runner", action="store_true", help="work all running jobs of the home, then end")
-    parser.add_argument("--exports", action="store_true", help="make the files that wait in the home, then end")
-    parser.add_argument("--conclude", help="the id of a job: work out what its pages amount to, then end")
-    parser.add_argument("--token", help="of the lease under which that is done")
+    parser.add_argument("--clock", type=float, help="offset of the runner's clock to the monotonic clock")
+    parser.add_argument("--pulse", type=int, help="a pipe to the runner for heartbeats, one byte each")
+    parser.add_argument("--line", type=int, help="a socket to the server, which sends express visits")
+    parser.add_argument("--runner", action="store_true", help="run all running jobs of the data folder, then end")
+    parser.add_argument("--exports", action="store_true", help="make the waiting files of the data folder, then end")
+    parser.add_argument("--conclude", help="the id of a job whose conclusion is due: run it, then end")
+    parser.add_argument("--token", help="the token of the conclusion's lease")
     parser.add_argument("--processes", type=int)
     parser.add_argument("--lanes", help="work for a cluster, e.g. http:24,desk:1")
     parser.add_argument("--pool", type=int, default=4, help="connections to the database")
     chosen = parser.parse_args()
     try:
         settings, _ = read_settings()
-        start_log(settings, stream=sys.stderr)  # the runner has pointed it at the home's file
+        start_log(settings, stream=sys.stderr)  # the runner has redirected it to the log file
         if chosen.runner:
             asyncio.run(_run_home(settings, chosen.processes))
         elif chosen.exports:
@@ -63,13 +70,15 @@ def main() -> int:
             threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
             asyncio.run(_conclude(settings, UUID(chosen.conclude), UUID(chosen.token)))
         else:
-            import uvloop
+            import uvloop  # loaded by workers only
 
             keep_memory()
             threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
             pulse = _pulse(chosen.pulse) if chosen.pulse is not None else _no_pulse
             if chosen.lanes:
-                uvloop.run(_run_member(settings, chosen.shard, chosen.home_name, chosen.lanes, chosen.pool, pulse))
+                uvloop.run(
+                    _run_cluster_worker(settings, chosen.shard, chosen.home_name, chosen.lanes, chosen.pool, pulse)
+                )
             else:
                 line = socket.socket(fileno=chosen.line) if chosen.line is not None else None
                 clock = SteadyClock(chosen.clock)
@@ -84,18 +93,18 @@ def main() -> int:
 
 
 def _end_with_parent() -> None:
-    """Exit when the runner is gone, which holds the other end of our standard input.
+    """Exit when the runner has ended, which holds the other end of our standard input.
 
-    Without it our requests are not spaced together with those of the others.
+    Without it our requests would not be spaced together with those of other workers.
     """
-    # Read without Python's buffer, whose lock would be in the way when the interpreter ends.
+    # Read without Python's buffer, whose lock would block the end of the interpreter.
     while os.read(sys.stdin.fileno(), 1):
         continue
     os._exit(3)
 
 
 def _pulse(pipe: int) -> Callable[[], None]:
-    """One byte per call; a pipe that is full has been heard often enough."""
+    """Return a function that writes a heartbeat to a pipe; a full pipe is ignored."""
     os.set_blocking(pipe, False)
 
     def beat() -> None:
@@ -117,36 +126,41 @@ async def _run_shard(
     pulse: Callable[[], None],
     line: socket.socket | None,
 ) -> None:
+    # Imported here: loads the crawler, which the runner does not need.
     from gossamer.runtime.worker import ShardWorker
 
     number, of = (int(part) for part in shard.split("/"))
     with bound(worker=f"w-{number}"):
         async with open_deps(settings, of, clock) as deps:
-            _look_less_for_cycles()
+            _relax_garbage_collector()
             working = ShardWorker(deps, number, of, worker_name(home, number), beat=pulse, line=line)
             await _work(working)
 
 
-def _look_less_for_cycles() -> None:
-    """Pages leave no cycles behind, but are made of so many objects that the collector looked through all walks of the
-    process again and again: an eighth of all work. What a robots.txt becomes does leave them, so it must look at older
-    objects now and then. At what was loaded to begin with it need not look at all: modules leave next to no garbage."""
+def _relax_garbage_collector() -> None:
+    """Make the garbage collector run less often.
+
+    Pages leave no reference cycles, but consist of so many objects that collections took an eighth of all work. Parsed
+    robots.txt files do leave cycles, so older objects must be collected now and then. Modules are exempt: they leave
+    next to no garbage.
+    """
     gc.freeze()
     gc.set_threshold(*_CYCLES)
 
 
-async def _run_member(
+async def _run_cluster_worker(
     settings: Settings, shard: str, host: str, lanes: str, pool: int, pulse: Callable[[], None]
 ) -> None:
 
+    # Imported here: loads the parts of a cluster.
     from gossamer.worker.cluster import open_cluster_worker, read_lanes
 
     number = int(shard.partition("/")[0])
     with bound(worker=f"w-{number}"):
         async with open_cluster_worker(
             settings, worker_name(host, number), host, read_lanes(lanes, 0), pool, pulse
-        ) as member:
-            await _work(member)
+        ) as worker:
+            await _work(worker)
 
 
 async def _work(working: "ShardWorker") -> None:
@@ -174,7 +188,7 @@ async def _run_home(settings: Settings, processes: int | None) -> None:
             runner = app.runner(processes)
             if not await runner.start():
                 app.lock.release()
-                await asyncio.sleep(5)  # another home works this database
+                await asyncio.sleep(5)  # another data folder uses this database
                 continue
             looking = asyncio.create_task(runner.look_after())
             try:
@@ -208,6 +222,7 @@ async def _make_exports(settings: Settings) -> None:
 
 
 async def _conclude(settings: Settings, job_id: UUID, token: UUID) -> None:
+    # Imported here: loads recipes and exports.
     from gossamer.runtime.conclusion import ConclusionRun, HeldConclusion
 
     stop = asyncio.Event()
@@ -227,13 +242,13 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-_EVERY = 15.0  # seconds; looking for it takes some milliseconds
-# Bytes that may be free at the end: more than most pages take. With more of it the memory of long jobs grows.
+_EVERY = 15.0  # seconds; a release takes some milliseconds
+# Bytes that may stay free at the end: more than most pages need. With more, the memory of long jobs grows.
 _KEPT = 8 * 1024 * 1024
-_LARGE = 4 * 1024 * 1024  # what is larger than this goes back as soon as it is free
-# What these are called in GNU's malloc.h, and by whom an operator says otherwise.
+_LARGE = 4 * 1024 * 1024  # bytes; larger blocks are returned as soon as they are free
+# Names of these in GNU's malloc.h, and variables by which an operator overrides them.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
-_TOLD = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_ARENA_MAX")
+_OVERRIDES = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_ARENA_MAX")
 
 
 def keep_memory() -> None:
@@ -243,7 +258,7 @@ def keep_memory() -> None:
     end is kept for good: only the first thread's is returned with the rest. One thread does most of the work
     anyway.
     """
-    if any(name in os.environ for name in _TOLD):
+    if any(name in os.environ for name in _OVERRIDES):
         return
     try:
         tell = ctypes.CDLL(None).mallopt
@@ -264,7 +279,7 @@ async def give_back_memory() -> None:
 
 
 def _trim() -> Callable[[], object] | None:
-    """Only GNU's allocator can be asked, and others have less to give."""
+    """Return the function that releases memory; None for other allocators than GNU's."""
     try:
         trim = ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError):

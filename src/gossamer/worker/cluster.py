@@ -1,4 +1,4 @@
-"""The cluster form put together: Postgres, Redis and Celery, an instance with its processes, and each of those."""
+"""Assembly of a cluster's processes from settings: an instance of `gossamer worker`, and each of its workers."""
 
 import os
 import re
@@ -35,16 +35,16 @@ from gossamer.store.workers import SharedSetting
 
 LANES = tuple(Lane)
 
-_POOL = 4  # connections of a process at most,
+_POOL = 4  # maximum database connections of a worker,
 _RENEWER = 1  # and one that renews its leases
-_INSTANCE = 4 + EXPORTERS_POOL  # connections of what looks after the processes, and makes files,
-_CLOSER = 3  # and of what audits a job: of one instance at a time
+_INSTANCE = 4 + EXPORTERS_POOL  # connections of an instance, exports included,
+_CLOSER = 3  # and for audits, in one instance at a time
 
 log = get_logger(__name__)
 
 
 def check(settings: Settings) -> None:
-    """Refuse what a cluster cannot be made of."""
+    """Raise UserError if the settings or packages that a cluster requires are missing."""
     if database_url(settings).startswith("sqlite:"):
         raise UserError(
             "cluster.database",
@@ -84,7 +84,7 @@ def shared_values(settings: Settings) -> dict[str, str]:
 
 
 def _hidden(secret: str) -> str:
-    """Of one length, whatever the secret's is."""
+    """Return a hash of the secret, whose length tells nothing about the secret."""
     return sha256(secret.encode()).hexdigest()
 
 
@@ -95,13 +95,13 @@ def join(tx: Tx, values: Mapping[str, str], host: str) -> list[SharedSetting]:
     if known and health.working_home(tx) == CLUSTER:
         return known
     workers.replace_shared_settings(tx, values, host)
-    # From here on others find a cluster at work. Where a home works this database they do not, and both wait.
+    # From here on other machines find a cluster, unless a data folder uses this database: then both wait.
     slots.enter(tx, RUNNER, CLUSTER, 1, RUNNER_KEPT)
     return workers.shared_settings(tx)
 
 
 def refuse_differences(settings: Settings, values: Mapping[str, str], known: Sequence[SharedSetting]) -> None:
-    """One machine that asks sites more often, or under other names, breaks the promise of all."""
+    """Raise UserError if a shared setting differs here: one machine could break the spacing of all."""
     found = [said for one in known if (said := _difference(settings, one, values.get(one.name)))]
     if found:
         raise UserError(
@@ -133,13 +133,13 @@ def _shown(value: str) -> str:
 def broker_url(settings: Settings) -> str:
     url = settings.broker_url or settings.redis_url
     assert url is not None  # noqa: S101 - checked when we began
-    # What redis-py calls a socket of this machine has another name there.
+    # Celery has another name for the Unix socket URLs of redis-py.
     return re.sub(r"^unix://", "redis+socket://", url.get_secret_value())
 
 
 def read_lanes(text: str, concurrency: int) -> dict[str, int]:
     """Parse `http:95,desk:5`, or names alone, which share the remaining concurrency; desk gets a twentieth."""
-    given: dict[str, int | None] = {}  # nothing: what is left
+    given: dict[str, int | None] = {}  # None: a share of the rest
     for part in text.split(","):
         name, colon, number = (piece.strip() for piece in part.partition(":"))
         is_number = number.isascii() and number.isdigit() and int(number) > 0
@@ -168,7 +168,7 @@ def read_lanes(text: str, concurrency: int) -> dict[str, int]:
 
 
 def check_lanes(settings: Settings, lanes: Collection[str]) -> None:
-    """Refuse a lane for which nothing here can fetch."""
+    """Raise UserError for a lane whose rungs are not configured here."""
     here = (*lanes_here(settings), Lane.DESK)
     for lane in lanes:
         if lane not in here:
@@ -181,7 +181,7 @@ def check_lanes(settings: Settings, lanes: Collection[str]) -> None:
 
 
 def parts(lanes: Mapping[str, int], processes: int) -> list[dict[str, int]]:
-    """Slots dealt over processes as evenly as they go; no more processes than the largest lane has slots."""
+    """Divide slots evenly among processes; no more processes than the largest lane has slots."""
     count = min(processes, max(lanes.values()))
     dealt = [
         {lane: slots // count + (number < slots % count) for lane, slots in lanes.items()} for number in range(count)
@@ -190,7 +190,7 @@ def parts(lanes: Mapping[str, int], processes: int) -> list[dict[str, int]]:
 
 
 def pool_size(tx: Tx, processes: int) -> int:
-    """Connections for each new process, so that all together stay under 80 % of what the server has."""
+    """Return the connections of each new process, so that all use less than 80 % of the server's."""
     server = health.server(tx)
     if server is None:
         return _POOL
@@ -214,11 +214,12 @@ def pool_size(tx: Tx, processes: int) -> int:
 async def open_cluster_host(settings: Settings, lanes: Mapping[str, int], processes: int) -> AsyncIterator[ClusterHost]:
     """Yield the instance that `gossamer worker` runs."""
     check(settings)
+    # Imported here: Celery is installed for clusters only.
     from gossamer.dispatch.celery import CeleryDispatcher
 
     dealt = parts(lanes, processes)
     host = socket.gethostname()
-    # Started again by whoever looks after it, it may find the database away: that is waited for.
+    # After an automatic restart the database may be unreachable: that is waited for.
     async with open_app(settings, settings.database_patience) as app:
         app.check()
         values = shared_values(settings)
@@ -228,7 +229,7 @@ async def open_cluster_host(settings: Settings, lanes: Mapping[str, int], proces
         closing.retries.limit = ENDLESS
         if isinstance(closing, PostgresDatabase):
             await closing.refuse_pooler()
-        # It sends to all lanes, also those that only other machines walk.
+        # It sends to all lanes, including those that only other machines crawl.
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, LANES)
         commands = [(*WORKER, *_arguments(part, pool)) for part in dealt]
         holder = f"{host}/{os.getpid()}"
@@ -275,7 +276,7 @@ def _duties(app: App, cleanup: Cleanup, ending: BackgroundSlots) -> Duties:
         AlertSender(app.database, app.clock, (LogChannel(),)),
         cleanup,
         app.recipes,
-        "",  # any worker that makes files: this instance may have no desk
+        "",  # any worker that makes files: this instance may have no desk lane
         settings.lease,
         settings.job_time,
         ending,
@@ -286,7 +287,8 @@ def _duties(app: App, cleanup: Cleanup, ending: BackgroundSlots) -> Duties:
 async def open_cluster_worker(
     settings: Settings, name: str, host: str, lanes: Mapping[str, int], pool: int, beat: Callable[[], None]
 ) -> AsyncIterator[ClusterWorker]:
-    """One of an instance's processes."""
+    """Yield a worker process of an instance."""
+    # Imported here: Celery is installed for clusters only.
     from gossamer.dispatch.celery import CeleryDispatcher
 
     room = sum(lanes.values())
