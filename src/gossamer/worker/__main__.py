@@ -40,6 +40,13 @@ if TYPE_CHECKING:
 # Thresholds of the garbage collector: new objects per collection, and collections per collection of older objects.
 _CYCLES = (50_000, 5, 5)
 _ASIDE = 5  # nice value of a conclusion
+_EVERY = 15.0  # seconds; a release takes some milliseconds
+# Bytes that may stay free at the end: more than most pages need. With more, the memory of long jobs grows.
+_KEPT = 8 * 1024 * 1024
+_LARGE = 4 * 1024 * 1024  # bytes; larger blocks are returned as soon as they are free
+# Names of these in GNU's malloc.h, and variables by which an operator overrides them.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+_OVERRIDES = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_ARENA_MAX")
 
 log = get_logger(__name__)
 
@@ -238,19 +245,6 @@ async def _conclude(settings: Settings, job_id: UUID, token: UUID) -> None:
             ).run()
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
-_EVERY = 15.0  # seconds; a release takes some milliseconds
-# Bytes that may stay free at the end: more than most pages need. With more, the memory of long jobs grows.
-_KEPT = 8 * 1024 * 1024
-_LARGE = 4 * 1024 * 1024  # bytes; larger blocks are returned as soon as they are free
-# Names of these in GNU's malloc.h, and variables by which an operator overrides them.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
-_OVERRIDES = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_ARENA_MAX")
-
-
 def keep_memory() -> None:
     """Keep memory freed by one page for the next. Works only with GNU's allocator.
 
@@ -286,3 +280,7 @@ def _trim() -> Callable[[], object] | None:
         return None
     trim.argtypes = [ctypes.c_size_t]
     return lambda: trim(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
