@@ -38,6 +38,7 @@ async def encode_parquet(lines: Lines, draft: Draft) -> AsyncIterator[bytes]:
 
 def _write(file: IO[bytes], draft: Draft, batches: Iterator[list[Line]]) -> None:
     """In small row groups: memory counts for more here than the last tenth of the size."""
+    # An optional library.
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -69,6 +70,7 @@ def _write(file: IO[bytes], draft: Draft, batches: Iterator[list[Line]]) -> None
 
 
 def _batch(lines: list[Line], draft: Draft, schema: Any, pool: Any) -> Any:
+    # An optional library.
     import pyarrow as pa
 
     arrays = [
@@ -99,6 +101,7 @@ def _until_enough(some: list[Line], others: Iterator[list[Line]]) -> Iterator[li
 
 def _frugal_pool() -> Any:
     """The library's usual pool keeps what it once had. Not every build has the one that gives it back at once."""
+    # An optional library.
     import pyarrow as pa
 
     try:

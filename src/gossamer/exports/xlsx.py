@@ -42,6 +42,7 @@ async def encode_xlsx(lines: Lines, draft: Draft) -> AsyncIterator[bytes]:
 
 
 def _write(path: str, draft: Draft, batches: Iterator[list[Line]]) -> None:
+    # A large library, needed for workbooks only.
     from rustpy_xlsxwriter import write_worksheets
 
     rows = _rows(draft, batches)
