@@ -23,7 +23,7 @@ EXPONENT = re.compile(r"\b\d(\.\d+)?e\+\d+s?\b")
 
 # What is left to make plain.
 DOCSTRINGS = 0
-TEXTS = 12
+TEXTS = 5
 COMMENTS = 10
 HELP = 0
 DOCS = 4

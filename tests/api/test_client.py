@@ -322,7 +322,7 @@ def test_who_is_no_gossamer_server_is_said_to_be_none() -> None:
             pytest.raises(ServerError, match=said),
         ):
             client.account()
-    with Client("http://127.0.0.1:1", "k") as client, pytest.raises(Unreachable, match="nobody listens there"):
+    with Client("http://127.0.0.1:1", "k") as client, pytest.raises(Unreachable, match="no server is listening there"):
         client.account()
 
 

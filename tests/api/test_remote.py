@@ -396,7 +396,7 @@ def test_what_can_go_wrong_is_one_sentence(working: Server, tmp_path: Path) -> N
     assert "There is no file" in laptop.refused("login", working.url, "--key-file", str(tmp_path / "none.txt"))
     encrypted = working.url.replace("http://", "https://")
     assert f"If it is a server without TLS, its address is {working.url}." in wrong.refused("login", encrypted)
-    assert "does not answer: nobody listens there" in wrong.refused("login", "http://127.0.0.1:1")
+    assert "does not answer: no server is listening there" in wrong.refused("login", "http://127.0.0.1:1")
     assert not (tmp_path / "config").exists()
     laptop.log_in(working)
     kept = tmp_path / "config" / "gossamer" / "login.json"
@@ -408,7 +408,7 @@ def test_what_can_go_wrong_is_one_sentence(working: Server, tmp_path: Path) -> N
     assert f"Log in again with 'gossamer login {working.url}'" in laptop.refused("job", "list")
     kept.write_bytes(good)
     away = Laptop(tmp_path, settings={"GOSSAMER_REMOTE": "http://127.0.0.1:1", "GOSSAMER_API_KEY": "gsk_x"})
-    assert "http://127.0.0.1:1 does not answer: nobody listens there." in away.refused("job", "list")
+    assert "http://127.0.0.1:1 does not answer: no server is listening there." in away.refused("job", "list")
     assert orjson.loads(away.type("job", "list", "--json", check=False).stderr)["error"]["code"] == "failed"
     unknown = Laptop(tmp_path, settings={"GOSSAMER_REMOTE": "http://127.0.0.1:1"})
     assert "There is no key for http://127.0.0.1:1" in unknown.refused("job", "list")

@@ -222,7 +222,7 @@ async def test_a_provider_that_is_down_pauses_who_needs_it_and_nobody_else(place
             await until(lambda: _in(deps, other, JobState.COMPLETED))
         assert await deps.database.read(mentions, other) == EXPECTED
         assert (await said(deps, needy, AlertKind.PROVIDER)).startswith(
-            "ScrapingBee has not worked for 1 seconds (nobody answers there). Paused: no page has failed for it."
+            "ScrapingBee has not worked for 1 seconds (no server answers there). Paused: no page has failed for it."
         )
         async with emulate("scrapingbee", place.rules, port=port) as back:
             await go_on(deps, needy)

@@ -87,7 +87,7 @@ async def test_a_bill_has_a_line_for_every_method(database: AnyDatabase) -> None
     assert bill.domains == {"direct": 1, "scrapingbee-standard": 1, "scrapingbee-js": 1}
     assert used_sentences(bill) == ["ScrapingBee credits used: 7 ($0.07)"]
     assert rendering_sentences(bill) == ["rendered.test: 1/1 pages required JS rendering"]
-    assert assumed_sentence(bill) == "Assumed: 1 request whose price nobody said, booked at the worst price"
+    assert assumed_sentence(bill) == "Assumed: 1 request whose price is unknown, booked at the worst price"
     assert bill.saving
     assert saved_words(bill.saving) == (
         "23 credits ($0.23). The same 6 pages by premium-only take 30 credits ($0.30) at least; 23 % of that was spent."

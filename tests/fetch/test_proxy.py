@@ -132,7 +132,7 @@ async def test_a_proxy_that_is_down_is_said_to_be(scheme: str, url: str, through
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         session = through(f"{scheme}://me:s3cret@127.0.0.1:{unused.getsockname()[1]}")
-        assert await trouble_of(session, url) == Trouble(Reason.PROXY, "nobody answers there")
+        assert await trouble_of(session, url) == Trouble(Reason.PROXY, "no server answers there")
 
 
 async def test_a_proxy_without_address_is_said_to_have_none(through: Through) -> None:

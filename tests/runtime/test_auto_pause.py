@@ -117,7 +117,7 @@ async def test_a_lane_that_nobody_walks_pauses_its_jobs(database: AnyDatabase) -
     await guard.look()
     paused = await _job(database, job)
     assert paused.state is JobState.PAUSING
-    assert "Nobody has walked the http lane for 10 minutes." in paused.reason
+    assert "No worker has served the http lane for 10 minutes." in paused.reason
 
 
 async def test_a_lane_is_not_deserted_for_want_of_a_network(database: AnyDatabase) -> None:

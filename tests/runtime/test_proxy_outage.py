@@ -41,9 +41,9 @@ async def test_an_outage_pauses_what_runs_once_it_has_lasted(database: AnyDataba
     outage = Outage(clock)
     guard = ProxyGuard(database, outage, timedelta(seconds=60))
     job = await database.write(make_job, "a.test")
-    outage.begin("nobody answers there")
+    outage.begin("no server answers there")
     clock.advance(59)
-    outage.begin("nobody answers there")
+    outage.begin("no server answers there")
     assert await guard.look({job.id}) == set()
     outage.end()
     outage.begin("it asks for other credentials")
@@ -58,7 +58,7 @@ async def test_an_outage_pauses_what_runs_once_it_has_lasted(database: AnyDataba
     )
     # Said once; whoever resumes has the whole time again, also where another process has paused the job.
     assert await guard.look({job.id}) == set()
-    outage.begin("nobody answers there")
+    outage.begin("no server answers there")
     clock.advance(70)
     assert await guard.look(set()) == set()
     assert await guard.look({job.id}) == set()
@@ -127,7 +127,7 @@ async def test_a_job_outlives_a_proxy_that_is_away(
         async with open_deps(mended, 1) as deps:
             job = await deps.database.read(jobs.get, job_id)
             assert job
-            assert job.reason.startswith("The proxy in GOSSAMER_PROXY cannot be used: nobody answers there.")
+            assert job.reason.startswith("The proxy in GOSSAMER_PROXY cannot be used: no server answers there.")
             await control.resume(deps.database, job)
             assert await deps.database.read(alerts.of_job, job_id) == []
             async with working(deps):

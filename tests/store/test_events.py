@@ -132,7 +132,7 @@ async def test_whoever_takes_a_visit_back_says_why(database: AnyDatabase) -> Non
     assert await last() == ("visit.ready", WORKER, "its worker is gone")
     await database.write(visits.issue, [visit.id], WORKER)
     await database.write(reclaim.lost_nudges, timedelta(seconds=-1))
-    assert await last() == ("visit.ready", WORKER, "nobody answered its nudge")
+    assert await last() == ("visit.ready", WORKER, "no worker took it in time")
     await database.write(visits.issue, [visit.id], WORKER)
     await database.write(jobs.move, job.id, JobState.PAUSING)
     assert await database.write(visits.claim, tokens([visit.id]), WORKER, LEASE) == []

@@ -180,7 +180,7 @@ def saved_words(saving: Saving) -> str:
 def assumed_sentence(bill: Bill) -> str:
     """Return the sentence on requests charged at the worst price; empty if every price was reported."""
     requests = f"{bill.assumed:,} request{'' if bill.assumed == 1 else 's'}"
-    return f"Assumed: {requests} whose price nobody said, booked at the worst price" if bill.assumed else ""
+    return f"Assumed: {requests} whose price is unknown, booked at the worst price" if bill.assumed else ""
 
 
 def rendering_sentences(bill: Bill) -> list[str]:

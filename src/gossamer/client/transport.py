@@ -177,7 +177,7 @@ class Transport:
 
 def _why(text: str) -> str:
     told = {
-        "ConnectionRefused": "nobody listens there",
+        "ConnectionRefused": "no server is listening there",
         "dns error": "its name has no address",
         "ErrorStack": "its certificate is not trusted, or it does not speak TLS",
         "TimedOut": "it took too long",

@@ -494,7 +494,7 @@ expenses = Table(
     Column("provider", String(24), nullable=False),
     Column("requests", BigInteger, nullable=False),
     *_amounts(""),
-    Column("assumed", BigInteger, nullable=False),  # requests whose price nobody said
+    Column("assumed", BigInteger, nullable=False),  # requests whose price is unknown
     Index(None, "day"),
     sqlite_with_rowid=False,
 )

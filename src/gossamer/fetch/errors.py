@@ -47,12 +47,12 @@ _PROXY_TABLE: tuple[tuple[str, str], ...] = (
     ("ProxyAuthRequired", REFUSED_CREDENTIALS),
     ("TunnelUnsuccessful", "it would not connect to the site"),
     ("dns error", "its name has no address"),
-    ("ConnectionRefused", "nobody answers there"),
+    ("ConnectionRefused", "no server answers there"),
     ("", "no connection through it"),
 )
 
 # What else a proxy says may be about the site.
-_AWAY = frozenset({REFUSED_CREDENTIALS, "its name has no address", "nobody answers there"})
+_AWAY = frozenset({REFUSED_CREDENTIALS, "its name has no address", "no server answers there"})
 
 CLIENT_ERRORS = tuple({kind for kind, _, _ in _TABLE})
 

@@ -95,7 +95,7 @@ PAUSES: Mapping[str, str] = {
         "until your plan renews, then resume with 'gossamer job resume {job}'."
     ),
     "lane": (
-        "Nobody has walked the {lane} lane for {minutes} minutes. Paused. "
+        "No worker has served the {lane} lane for {minutes} minutes. Paused. "
         "Start a worker for it, then resume with 'gossamer job resume {job}'."
     ),
     "budget": ("Budget limit reached ({used} used). Job paused. Resume with higher limit or export partial results."),

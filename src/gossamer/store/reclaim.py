@@ -62,7 +62,7 @@ def any_lost(tx: Tx, after: timedelta) -> bool:
 
 def lost_nudges(tx: Tx, after: timedelta) -> int:
     """Return visits to the queue that were issued long ago and never claimed."""
-    return _void(tx, _lost(tx, after), "nobody answered its nudge")
+    return _void(tx, _lost(tx, after), "no worker took it in time")
 
 
 def _lost(tx: Tx, after: timedelta) -> ColumnElement[bool]:

@@ -94,7 +94,7 @@ async def test_nobody_at_the_providers_address_costs_nothing(rung: str, open_way
     error = await way.error()
     assert isinstance(error, ProviderTrouble)
     assert error.provider == rung.partition("-")[0]
-    assert "nobody answers there" in error.trouble.sentence
+    assert "no server answers there" in error.trouble.sentence
     assert error.credits == 0
 
 

@@ -34,7 +34,7 @@ _AGENT = "gossamer"
 
 _WORDS = {
     Reason.DNS: "its name has no address",
-    Reason.UNREACHABLE: "nobody answers there",
+    Reason.UNREACHABLE: "no server answers there",
     Reason.TLS: "TLS handshake failed",
     Reason.PROXY: "no connection through the proxy",
 }
