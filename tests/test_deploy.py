@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from gossamer.clock import SystemClock
 from gossamer.db.database import PostgresDatabase
-from gossamer.store import queue
+from gossamer.store import queue_status
 from tests.jobs import claim_all, make_job
 from tests.stories.program import Terminal
 
@@ -98,7 +98,7 @@ async def test_the_query_of_keda_gives_the_backlog(new_postgres: Callable[[], st
     await database.write(make_job, "d.test", start=False)
     (trigger,) = keda()["ScaledObject"]["spec"]["triggers"]
     assert await database.read(lambda tx: tx.run(text(trigger["metadata"]["query"])).scalar_one()) == 3
-    assert await database.read(queue.backlog, "http") == 3
+    assert await database.read(queue_status.backlog, "http") == 3
     await database.close()
     terminal = Terminal(tmp_path / "home", settings={"GOSSAMER_DATABASE_URL": url})
     assert terminal.type("system", "backlog", "--lane", "http").stdout == "3\n"

@@ -33,7 +33,7 @@ from gossamer.model.alert import AlertKind
 from gossamer.runtime.home_lock import HomeLock, home_name
 from gossamer.settings import Settings
 from gossamer.store import alerts, events, workers
-from gossamer.store.slots import enter, leave
+from gossamer.store.named_slots import enter, leave
 from tests.conftest import AnyDatabase
 from tests.fetch.loopback import Name, NameServer
 from tests.jobs import make_job

@@ -6,7 +6,7 @@ from gossamer.cli.doctor import CheckResult, Level
 from gossamer.cli.doctor.services import check_providers
 from gossamer.model.breaker import PROVIDER, News
 from gossamer.settings import Settings
-from gossamer.store.slots import StoredBreakers
+from gossamer.store.named_slots import StoredBreakers
 from gossamer_sandbox.providers import emulate
 from tests.conftest import AnyDatabase
 from tests.servers import free_port

@@ -12,8 +12,8 @@ from gossamer.model.alert import SYSTEM, Alert, AlertKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.worker import DeskKind, Worker
 from gossamer.questions.system import Workers
-from gossamer.store import exports, slots, workers
-from gossamer.store.queue import background_slot
+from gossamer.store import exports, named_slots, workers
+from gossamer.store.queue_status import background_slot
 from tests.jobs import claim_all, make_job
 from tests.stories.program import Terminal
 
@@ -27,7 +27,7 @@ async def fill(home: Path) -> None:
     job = await database.write(make_job, "c.test")
     await database.write(exports.add, job.id, [ExportRequest("results", "csv", f"{n}.csv", {}) for n in range(3)], "")
     assert await database.write(exports.claim, "box/1", "", uuid4(), timedelta(minutes=1))
-    assert await database.write(slots.enter, background_slot(DeskKind.EXPORT), "box/1", 3, timedelta(minutes=1))
+    assert await database.write(named_slots.enter, background_slot(DeskKind.EXPORT), "box/1", 3, timedelta(minutes=1))
     await database.write(workers.beat, Worker("box/0-7", "box", 7, {"http": 95, "desk": 5}, "1.2", now, now))
     await database.close()
 

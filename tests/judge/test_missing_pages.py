@@ -247,8 +247,8 @@ def _spellings(kind: Any, what: Any) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("sentences", "glance"),
     [
-        (soft_404._ABROAD, soft_404._MAYBE_ABROAD),
-        (soft_404._ABROAD, soft_404._MAYBE),
+        (soft_404._OTHER_LANGUAGES, soft_404._MAYBE_OTHER_LANGUAGES),
+        (soft_404._OTHER_LANGUAGES, soft_404._MAYBE),
         (soft_404._HERE, soft_404._MAYBE_HERE),
         (soft_404._BARELY, soft_404._MAYBE_HERE),
         (placeholders._FOR_MAINTENANCE, placeholders._MAYBE),

@@ -1,6 +1,6 @@
 """Deleting by hand: all of it, at once, and to the end even if it is interrupted."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
@@ -66,7 +66,7 @@ async def test_an_interrupted_deletion_is_finished_by_the_next_pass(database: An
 
     await database.write(begin)
     assert (await database.read(rows_of, job.id))["records"] == 2
-    report = await Retainer(database, Terms()).pass_once(datetime.now(UTC))
+    report = await Retainer(database, Terms(timedelta(days=90))).pass_once(datetime.now(UTC))
     assert report.deleted == (job.id,)
     assert (await database.read(rows_of, job.id))["pages"] == 0
 

@@ -25,9 +25,8 @@ from gossamer.retention.service import FileSweeper
 from gossamer.runtime.background_slots import BackgroundSlots
 from gossamer.runtime.exporting import Exporter
 from gossamer.settle.step import Finished, Step
-from gossamer.store import exports, slots
-from gossamer.store import queue as desk_rows
-from gossamer.store.queue import background_slot
+from gossamer.store import exports, named_slots, queue_status
+from gossamer.store.queue_status import background_slot
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
 from tests.runtime.test_exporting import HOME, job_with_matches
@@ -167,7 +166,7 @@ async def _enter(desk: BackgroundSlots, kind: DeskKind) -> None:
 
 
 async def test_who_gave_up_waiting_or_died_keeps_neither_seat_nor_place(database: AnyDatabase) -> None:
-    await database.write(slots.enter, background_slot(DeskKind.CLEANUP), "gone/1", 1, timedelta())
+    await database.write(named_slots.enter, background_slot(DeskKind.CLEANUP), "gone/1", 1, timedelta())
     desk = BackgroundSlots(database, "box", rules(cleanup=1), size=1)
     async with desk.hold(DeskKind.CLEANUP):
         waiting = asyncio.create_task(_enter(desk, DeskKind.FINISH))
@@ -184,7 +183,7 @@ async def test_who_gave_up_waiting_or_died_keeps_neither_seat_nor_place(database
 async def _cleanups(database: AnyDatabase) -> tuple[int, int]:
     """How many of them wait, and how many are at work."""
     (line,) = [
-        one for one in await database.read(desk_rows.background_lines, DESK_RULES) if one.kind is DeskKind.CLEANUP
+        one for one in await database.read(queue_status.background_lines, DESK_RULES) if one.kind is DeskKind.CLEANUP
     ]
     return line.ready, line.running
 

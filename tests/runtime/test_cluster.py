@@ -35,7 +35,7 @@ def leader_of(database: AnyDatabase, holder: str) -> tuple[ClusterLeader, LocalD
     files = FileSweeper(
         database, ExportStore("cluster", FolderBlobs(Path(gettempdir()) / "no-files", b"secret", clock))
     )
-    cleanup = Cleanup(clock, Retainer(database, Terms()), files, desk)
+    cleanup = Cleanup(clock, Retainer(database, Terms(timedelta(days=90))), files, desk)
     duties = Duties(AlertSender(database, clock, ()), cleanup, {}, "", MINUTE, MINUTE * 600, desk)
     return ClusterLeader(
         database, database, clock, holder, Issuer(database, dispatcher, clock, holder, 10), duties

@@ -22,7 +22,7 @@ from gossamer.model.job import Priority, Target
 from gossamer.model.states import JobState, VisitState
 from gossamer.model.worker import Worker
 from gossamer.runtime.issuing import ISSUER, LEASE, NUDGED_BY, Issuer, IssuerReplaced, issue_in_cluster, issue_in_shard
-from gossamer.store import alerts, jobs, queue, reclaim, sites, slots, visits, workers
+from gossamer.store import alerts, jobs, named_slots, queue_status, reclaim, sites, visits, workers
 from tests.conftest import AnyDatabase
 from tests.jobs import LEASE as VISIT_LEASE
 from tests.jobs import make_job, tokens
@@ -52,7 +52,7 @@ def end_visits(tx: Tx, ids: list[UUID]) -> None:
 
 
 def waits(tx: Tx, job_id: UUID) -> int:
-    return sum(line.ready for line in queue.lines(tx) if line.job_id == job_id)
+    return sum(line.ready for line in queue_status.lines(tx) if line.job_id == job_id)
 
 
 async def worker(database: AnyDatabase, room: int, name: str = "box/0-7") -> None:
@@ -93,7 +93,7 @@ async def test_what_was_on_its_way_to_workers_that_are_gone_keeps_no_slot(databa
     await nudged(dispatcher)  # and nobody claims them
     await database.write(workers.leave, "box/0-7")
     assert await issuer.look() == 0
-    assert await database.read(queue.in_hand) == {}
+    assert await database.read(queue_status.in_hand) == {}
     await worker(database, 12, "box/0-8")
     assert await issuer.look() == 12
 
@@ -184,7 +184,7 @@ async def test_messages_that_went_to_a_machine_that_vanished_are_sent_anew(datab
     await worker(database, 3, "gone/0-9")
     await database.write(fall_silent, "gone/0-9")
     assert [await issuer.look() for _ in range(2)] == [0, 1], "it is ready again, and given to somebody else"
-    assert await database.read(lambda tx: sum(queue.in_hand(tx).values())) == 3
+    assert await database.read(lambda tx: sum(queue_status.in_hand(tx).values())) == 3
     assert len(others) == 2
 
 
@@ -214,7 +214,7 @@ async def test_the_cap_holds_over_all_workers_and_lanes(database: AnyDatabase) -
     issuer, _ = issuer_of(database, cap=10)
     assert await issuer.look() == 10
     assert await issuer.look() == 0
-    assert sum((await database.read(queue.in_hand)).values()) == 10
+    assert sum((await database.read(queue_status.in_hand)).values()) == 10
     assert await database.read(alerts.recent, 5) == []
     lower, _ = issuer_of(database, cap=9)
     await lower.look()
@@ -236,7 +236,7 @@ async def test_a_job_has_no_more_than_its_own_cap_over_all_workers_and_lanes(dat
     issuer, dispatcher = issuer_of(database, per_job=6)
     assert await issuer.look() == 9
     assert await issuer.look() == 0
-    busy = await database.read(queue.in_hand)
+    busy = await database.read(queue_status.in_hand)
     assert (busy["http", large.id], busy["http", small.id]) == (6, 3)
     assert await database.read(alerts.recent, 5) == []
     await nudged(dispatcher)
@@ -252,7 +252,7 @@ async def test_a_home_holds_a_jobs_own_cap_too(database: AnyDatabase) -> None:
         await database.write(
             issue_in_shard, "http", shard, 2, 10, f"home/{shard}-1", frozenset(), suspects=0, per_job=7
         )
-    assert await database.read(queue.in_hand) == {("http", job.id): 7}
+    assert await database.read(queue_status.in_hand) == {("http", job.id): 7}
 
 
 def want(tx: Tx, job_id: UUID, at_once: int) -> None:
@@ -266,7 +266,7 @@ async def test_a_job_that_wants_fewer_at_once_has_no_more_and_the_others_the_res
     await worker(database, 20)
     issuer, dispatcher = issuer_of(database, per_job=15)
     await issuer.look()
-    assert await database.read(queue.in_hand) == {("http", modest.id): 3, ("http", other.id): 15}
+    assert await database.read(queue_status.in_hand) == {("http", modest.id): 3, ("http", other.id): 15}
     await nudged(dispatcher)
     assert await issuer.look() == 0
 
@@ -276,7 +276,7 @@ async def test_at_home_too_a_job_has_no_more_than_it_wants_over_all_processes(da
     await database.write(want, modest.id, 3)
     for shard in (0, 1):
         await database.write(issue_in_shard, "http", shard, 2, 10, f"home/{shard}-1", frozenset(), suspects=0)
-    assert await database.read(queue.in_hand) == {("http", modest.id): 3}
+    assert await database.read(queue_status.in_hand) == {("http", modest.id): 3}
 
 
 async def test_at_home_too_a_slot_that_becomes_free_is_for_the_job_that_has_least(database: AnyDatabase) -> None:
@@ -289,7 +289,7 @@ async def test_at_home_too_a_slot_that_becomes_free_is_for_the_job_that_has_leas
         on_their_way += await database.write(
             issue_in_shard, "http", 0, 1, 1, "home/0-1", frozenset(on_their_way), suspects=0
         )
-    busy = await database.read(queue.in_hand)
+    busy = await database.read(queue_status.in_hand)
     assert (busy["http", large.id], busy["http", small.id]) == (20, 5)
 
 
@@ -304,7 +304,7 @@ async def test_accounts_move_beside_each_other(database: AnyDatabase) -> None:
     await worker(database, 21)
     issuer, _ = issuer_of(database)
     assert await issuer.look() == 20
-    busy = await database.read(queue.in_hand)
+    busy = await database.read(queue_status.in_hand)
     assert [busy["http", job.id] for job in (first, second, other)] == [5, 5, 10]
 
 
@@ -348,7 +348,7 @@ async def test_a_large_job_and_a_small_one_both_move(database: AnyDatabase) -> N
         ended, held = held[:8], held[8:]
         await database.write(end_visits, ended)
         await issuer.look()
-    busy = await database.read(queue.in_hand)
+    busy = await database.read(queue_status.in_hand)
     assert rounds <= 6, "20 visits at half of 8 slots a round"
     assert busy["http", large.id] >= 10, "and the large one has gone on"
 
@@ -356,12 +356,12 @@ async def test_a_large_job_and_a_small_one_both_move(database: AnyDatabase) -> N
 async def test_only_who_holds_the_place_issues(database: AnyDatabase) -> None:
     await database.write(make_job, *hosts(5))
     await worker(database, 100)
-    assert await database.write(slots.enter, ISSUER, "two", 1, LEASE)
+    assert await database.write(named_slots.enter, ISSUER, "two", 1, LEASE)
     issuer, _ = issuer_of(database)
     with pytest.raises(IssuerReplaced):
         await issuer.look()
-    assert await database.read(queue.in_hand) == {}
-    await database.write(slots.leave, ISSUER, "two")
+    assert await database.read(queue_status.in_hand) == {}
+    await database.write(named_slots.leave, ISSUER, "two")
     assert await issuer.look() == 5
 
 
@@ -388,11 +388,11 @@ async def test_jobs_move_beside_each_other_by_priority(database: AnyDatabase) ->
     await worker(database, 74)
     issuer, _ = issuer_of(database)
     assert await issuer.look() == 71, "of 74 slots 3 are kept for a job that has none"
-    busy = await database.read(queue.in_hand)
+    busy = await database.read(queue_status.in_hand)
     assert [busy["http", job] for job in ids] == [10, 20, 41]
     late = await database.write(make_job, *hosts(50, "late"))
     assert await issuer.look() == 1
-    assert (await database.read(queue.in_hand))["http", late.id] == 1
+    assert (await database.read(queue_status.in_hand))["http", late.id] == 1
 
 
 async def test_a_domain_is_in_one_pair_of_hands(database: AnyDatabase) -> None:
@@ -453,7 +453,7 @@ async def test_what_cannot_be_sent_is_ready_again_at_once(database: AnyDatabase)
     issuer, dispatcher = issuer_of(database)
     await dispatcher.close()  # sends nothing any more
     assert await issuer.look() == 0
-    assert await database.read(queue.in_hand) == {}
+    assert await database.read(queue_status.in_hand) == {}
     mended, _ = issuer_of(database)
     assert await mended.look() == 3
 
@@ -496,4 +496,4 @@ async def test_a_nudge_that_comes_late_finds_its_slot_taken(database: AnyDatabas
     assert await issuer.look() == 1, "another one has the slot now"
     held = tokens([late.visit])
     assert await database.write(visits.claim, held, "box/0-7", VISIT_LEASE, nudged_by=NUDGED_BY) == []
-    assert sum((await database.read(queue.in_hand)).values()) == 1, "the cap holds"
+    assert sum((await database.read(queue_status.in_hand)).values()) == 1, "the cap holds"

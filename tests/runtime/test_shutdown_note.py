@@ -11,7 +11,7 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.states import JobState
 from gossamer.runtime import shutdown_note
 from gossamer.settings import Settings
-from gossamer.store import alerts, jobs, slots
+from gossamer.store import alerts, jobs, named_slots
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
 
@@ -64,7 +64,7 @@ async def test_a_note_that_says_something_else_is_no_note(database: AnyDatabase,
 async def test_jobs_another_home_works_by_now_are_left_to_it(database: AnyDatabase, tmp_path: Path) -> None:
     job = await database.write(make_job, "a.test")
     shutdown_note.note(tmp_path, StorageAway("no route to host"), PATIENCE, datetime.now(UTC))
-    await database.write(slots.enter, "runner", "home-of-somebody-else", 1, timedelta(seconds=30))
+    await database.write(named_slots.enter, "runner", "home-of-somebody-else", 1, timedelta(seconds=30))
     await shutdown_note.recall(tmp_path, database)
     assert await state_of(database, job.id) is JobState.RUNNING
 

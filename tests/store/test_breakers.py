@@ -10,7 +10,7 @@ from sqlalchemy import select
 from gossamer.db.tables import places
 from gossamer.gate import NOW, Breakers
 from gossamer.model.breaker import News
-from gossamer.store.slots import StoredBreakers, StoredSlots
+from gossamer.store.named_slots import StoredBreakers, StoredSlots
 from tests.conftest import AnyDatabase
 from tests.contracts.breakers import BreakersContract
 

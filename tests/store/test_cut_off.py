@@ -13,7 +13,7 @@ from gossamer.db import tables
 from gossamer.db.database import PostgresDatabase
 from gossamer.db.transactions import Tx
 from gossamer.settle.commit import Committed, commit
-from gossamer.store import reclaim, slots, visits
+from gossamer.store import named_slots, reclaim, visits
 from tests.chaos.zombies import Happened, Settled, lost_leases, written_unheld
 from tests.jobs import LEASE, claim_all, done, make_job
 
@@ -32,7 +32,7 @@ async def test_who_falls_silent_while_entering_a_place_keeps_the_others_out_for_
         return str(tx.run(text("SHOW idle_in_transaction_session_timeout")).scalar())
 
     def entering(tx: Tx) -> str:
-        assert slots.enter(tx, "issuer", "a", 1, timedelta(seconds=10))
+        assert named_slots.enter(tx, "issuer", "a", 1, timedelta(seconds=10))
         return patience(tx)
 
     assert await server.write(entering) == "10s"

@@ -19,7 +19,7 @@ from gossamer.model.states import JobState
 from gossamer.model.webhook import DeliveryState, Endpoint, EventType
 from gossamer.model.worker import DESK_RULES, DeskKind
 from gossamer.retention import queries as retention_queries
-from gossamer.store import alerts, counters, exports, jobs, outbox, queue
+from gossamer.store import alerts, counters, exports, jobs, outbox, queue_status
 from gossamer.store.counters import CounterChange
 from gossamer.webhooks import queries as webhook_queries
 from tests.conftest import AnyDatabase
@@ -61,7 +61,7 @@ async def test_each_hears_of_what_it_asked_for(database: AnyDatabase) -> None:
     assert (said["state"], said["reason"], said["name"]) == ("failed", "It could not be.", "test")
     assert len({one.id for some in heard.values() for one in some}) == 3
     assert (await database.read(outbox.waiting))[0] == 3
-    lines = {line.kind: line.ready for line in await database.read(queue.background_lines, DESK_RULES)}
+    lines = {line.kind: line.ready for line in await database.read(queue_status.background_lines, DESK_RULES)}
     assert lines[DeskKind.WEBHOOK] == 3
 
 

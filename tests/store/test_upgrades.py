@@ -24,7 +24,7 @@ from gossamer.model.page import Page
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.worker import Worker
 from gossamer.settle.step import Finished, PageStep, Step
-from gossamer.store import counters, jobs, pages, reclaim, sites, slots, workers
+from gossamer.store import counters, jobs, named_slots, pages, reclaim, sites, workers
 from tests import later
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, matches_of, settle
@@ -161,12 +161,12 @@ async def test_an_upgrade_that_is_killed_changes_nothing(
 async def test_a_database_that_is_being_worked_is_not_upgraded(
     rows: AnyDatabase, url: str, later_program: Path
 ) -> None:
-    await rows.write(slots.enter, "runner", HOME, 1, timedelta(seconds=30))
+    await rows.write(named_slots.enter, "runner", HOME, 1, timedelta(seconds=30))
     with pytest.raises(UserError, match=f"being worked by {HOME}") as refused:
         await upgrade_database(url, SystemClock())
     assert refused.value.code == "database.in_use"
     assert await rows.read(revision) == NOW
-    await rows.write(slots.leave, "runner", HOME)
+    await rows.write(named_slots.leave, "runner", HOME)
     assert await upgrade_database(url, SystemClock()) == NOW
     assert await rows.read(revision) == LATER
 
@@ -178,7 +178,7 @@ async def test_a_cluster_is_upgraded_when_all_have_ended_and_until_then_it_is_sa
     """As the operator does it: look who is at work, end them all, upgrade."""
     now = datetime.now(UTC)
     await rows.write(workers.beat, Worker("box/0-4711", "box", 4711, {"http": 24}, "0.1", now, now))
-    await rows.write(slots.enter, "runner", "cluster", 1, timedelta(minutes=5))
+    await rows.write(named_slots.enter, "runner", "cluster", 1, timedelta(minutes=5))
     folder = later.make_migrations(tmp_path / "later")
     settings = {"GOSSAMER_DATABASE_URL": url, **later.settings_of(folder)}
     terminal = Terminal(tmp_path / "home", settings=settings)
@@ -191,7 +191,7 @@ async def test_a_cluster_is_upgraded_when_all_have_ended_and_until_then_it_is_sa
     assert "'gossamer system workers' shows who is at work." in refused.stderr
     assert terminal.type("job", "list", check=False).returncode == 2, "anything else wants the upgrade first"
     await rows.write(lambda tx: tx.run(text("DELETE FROM workers")))
-    await rows.write(slots.leave, "runner", "cluster")
+    await rows.write(named_slots.leave, "runner", "cluster")
     assert f"revision {NOW}" in terminal.type("system", "workers").stdout
     assert f"is now at revision {LATER} (was {NOW})" in terminal.type("db", "upgrade").stdout
     assert "yet to be upgraded" not in terminal.type("system", "workers").stdout
@@ -201,7 +201,7 @@ async def test_a_command_does_not_upgrade_the_file_of_a_working_runner(tmp_path:
     url = f"sqlite:///{tmp_path}/gossamer.db"
     database = open_database(url, SystemClock())
     await database.write(upgrade, NOW)
-    await database.write(slots.enter, "runner", HOME, 1, timedelta(seconds=30))
+    await database.write(named_slots.enter, "runner", HOME, 1, timedelta(seconds=30))
     with pytest.raises(UserError, match="cannot be upgraded"):
         await ready_database(url, SystemClock())
     assert await database.read(revision) == NOW

@@ -7,7 +7,7 @@ from sqlalchemy import update
 from gossamer.db.tables import workers as table
 from gossamer.db.transactions import Tx
 from gossamer.model.worker import SILENT_AFTER, Worker
-from gossamer.store import queue, visits, workers
+from gossamer.store import queue_status, visits, workers
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job
 
@@ -60,11 +60,11 @@ async def test_the_queue_is_told_by_lane_and_job(database: AnyDatabase) -> None:
     issued, running = ready[first.id][:2]
     await database.write(visits.issue, [issued.id], "one/0-7")
     await database.write(visits.claim, {running.id: running.id}, "one/0-7", timedelta(seconds=60))
-    lines = await database.read(queue.lines)
+    lines = await database.read(queue_status.lines)
     told = [(one.lane, one.job_id, one.ready, one.later, one.issued, one.running) for one in lines]
     assert told == [("http", first.id, 1, 0, 1, 1), ("http", second.id, 1, 0, 0, 0)]
     assert all(one.priority == "normal" and one.oldest_wait is not None for one in lines)
-    assert await database.read(queue.backlog, "http") == 4
-    assert await database.read(queue.backlog, "desk") == 0
-    assert await database.read(queue.in_hand) == {("http", first.id): 2}
-    assert await database.read(queue.jobs_by_state) == {"pending": 1, "running": 2}
+    assert await database.read(queue_status.backlog, "http") == 4
+    assert await database.read(queue_status.backlog, "desk") == 0
+    assert await database.read(queue_status.in_hand) == {("http", first.id): 2}
+    assert await database.read(queue_status.jobs_by_state) == {"pending": 1, "running": 2}

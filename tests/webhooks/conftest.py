@@ -12,7 +12,7 @@ from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.post import Poster
 from gossamer.fetch.resolve import Resolver
 from gossamer.webhooks.sender import Sender
-from gossamer.webhooks.service import KeySeals
+from gossamer.webhooks.signing import KeySeals
 from tests.conftest import AnyDatabase
 from tests.webhooks.listener import Listener
 

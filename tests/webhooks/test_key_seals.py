@@ -16,7 +16,8 @@ from gossamer.model.money import ACCOUNT
 from gossamer.model.webhook import DeliveryState
 from gossamer.webhooks import service as webhook_service
 from gossamer.webhooks.sender import UNREADABLE, Sender
-from gossamer.webhooks.service import KeySeals, NewEndpoint
+from gossamer.webhooks.service import NewEndpoint
+from gossamer.webhooks.signing import KeySeals
 from tests.conftest import AnyDatabase
 from tests.webhooks.conftest import SEALS, MakeSender
 from tests.webhooks.listener import Listener

@@ -7,7 +7,7 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from gossamer.model.webhook import SigningKey
-from gossamer.webhooks.service import KEY_BYTES, headers_for, new_key
+from gossamer.webhooks.signing import KEY_BYTES, headers_for, new_key
 
 
 def test_the_example_of_the_specification() -> None:

@@ -20,8 +20,7 @@ from gossamer.runtime.cluster import enter, leave
 from gossamer.runtime.home_lock import CLUSTER, RUNNER, RUNNER_KEPT
 from gossamer.runtime.services import count_connections
 from gossamer.settings import Settings
-from gossamer.store import alerts, workers
-from gossamer.store import slots as slot_store
+from gossamer.store import alerts, named_slots, workers
 from gossamer.worker.cluster import (
     broker_url,
     check,
@@ -197,20 +196,20 @@ async def test_a_machine_whose_settings_differ_is_refused(database: AnyDatabase,
     if name == "rate":
         await database.write(workers.forget_shared_settings)
     else:
-        await database.write(slot_store.leave, RUNNER, CLUSTER)
+        await database.write(named_slots.leave, RUNNER, CLUSTER)
     await joined(database, of_machine(**changed), "node-3")
     with pytest.raises(UserError, match="does not fit into the cluster"):
         await joined(database, of_machine(), "node-1")
 
 
 async def test_one_instance_at_a_time_keeps_the_cluster_and_no_home_beside_it(database: AnyDatabase) -> None:
-    assert await database.write(slot_store.enter, RUNNER, "home-1", 1, RUNNER_KEPT)
+    assert await database.write(named_slots.enter, RUNNER, "home-1", 1, RUNNER_KEPT)
     assert not await database.write(enter, "box/1"), "a home works it"
-    await database.write(slot_store.leave, RUNNER, "home-1")
+    await database.write(named_slots.leave, RUNNER, "home-1")
     assert await database.write(enter, "box/1")
     assert await database.write(enter, "box/1"), "said again it is held for longer"
     assert not await database.write(enter, "other/2")
-    assert not await database.write(slot_store.enter, RUNNER, "home-1", 1, RUNNER_KEPT), "now the cluster does"
+    assert not await database.write(named_slots.enter, RUNNER, "home-1", 1, RUNNER_KEPT), "now the cluster does"
     assert await database.read(health.working_home) == CLUSTER
     await database.write(workers.beat, Worker("box/0-1", "box", 1, {"http": 5}, "1", NOW, NOW))
     await database.write(leave, "box/1")

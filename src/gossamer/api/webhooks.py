@@ -13,7 +13,8 @@ from gossamer.api.error_codes import declared
 from gossamer.api.guarded import Guarded
 from gossamer.model.fields import Strict
 from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint, EndpointState, EventType
-from gossamer.webhooks.service import LONGEST_OVERLAP, LONGEST_URL, OVERLAP, read_events
+from gossamer.webhooks.service import LONGEST_URL, read_events
+from gossamer.webhooks.signing import LONGEST_OVERLAP, OVERLAP
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=Guarded)
 

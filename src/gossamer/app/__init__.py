@@ -12,7 +12,7 @@ from gossamer.app.installation import (
     sealer,
     start_log,
 )
-from gossamer.app.prices import caps_of, prices_of
+from gossamer.app.price_settings import caps_of, prices_of
 from gossamer.app.worker_deps import open_deps
 
 __all__ = [

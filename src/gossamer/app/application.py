@@ -22,7 +22,7 @@ from gossamer.app.installation import (
     page_files,
     sealer,
 )
-from gossamer.app.prices import caps_of, prices_of
+from gossamer.app.price_settings import caps_of, prices_of
 from gossamer.billing.prices import PriceList
 from gossamer.blobs.atomic_files import make_secret
 from gossamer.blobs.export_store import ExportStore

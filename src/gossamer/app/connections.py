@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from gossamer.accounts.sealing import purpose_of
 from gossamer.app.installation import sealer
-from gossamer.app.prices import prices_of
+from gossamer.app.price_settings import prices_of
 from gossamer.clock import SteadyClock
 from gossamer.errors import UserError
 from gossamer.fetch.deny_list import DenyList

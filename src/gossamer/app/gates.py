@@ -12,7 +12,7 @@ from gossamer.errors import UserError
 from gossamer.gate.breakers import MemoryBreakers
 from gossamer.gate.local import LocalGate, MemoryPlaces
 from gossamer.settings import Settings
-from gossamer.store.slots import StoredBreakers, StoredSlots
+from gossamer.store.named_slots import StoredBreakers, StoredSlots
 
 if TYPE_CHECKING:
     from gossamer.app.application import App

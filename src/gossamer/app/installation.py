@@ -13,7 +13,7 @@ from gossamer.db.health import database_time
 from gossamer.errors import UserError
 from gossamer.logging import configure
 from gossamer.settings import Settings
-from gossamer.webhooks.service import KeySeals
+from gossamer.webhooks.signing import KeySeals
 
 if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs

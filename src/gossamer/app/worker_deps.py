@@ -11,7 +11,7 @@ from gossamer.app.application import desk_rules_of
 from gossamer.app.connections import forward_proxy, job_key_rungs, lanes_here, provider_desk, rungs_here
 from gossamer.app.gates import open_gate
 from gossamer.app.installation import agree, database_url, page_files
-from gossamer.app.prices import caps_of, prices_of
+from gossamer.app.price_settings import caps_of, prices_of
 from gossamer.clock import SteadyClock
 from gossamer.db.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.fetch.rung import Tools

@@ -3,7 +3,9 @@
 import typer
 
 from gossamer.model.account import Right
+from gossamer.model.export import FORMAT_NAMES
 
+FORMAT_CHOICES = "|".join(FORMAT_NAMES)
 _MOST = 10**12
 
 DOMAINS = typer.Option(

@@ -17,7 +17,7 @@ from gossamer.model.worker import Worker
 from gossamer.questions import system
 from gossamer.questions.system import WINDOW, Figures, Workers
 from gossamer.store.dead_letters import DeadLetter
-from gossamer.store.queue import BackgroundLine, QueueLine
+from gossamer.store.queue_status import BackgroundLine, QueueLine
 
 _LABEL = 12  # columns
 

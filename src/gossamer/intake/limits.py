@@ -10,7 +10,7 @@ from gossamer.model.account import Bill, Quota
 from gossamer.model.ids import short
 from gossamer.model.money import MEGABYTE, MICROS, Budget, Cap, shown
 from gossamer.model.states import JobState
-from gossamer.store import accounts, budgets, counters, jobs, queue, usage
+from gossamer.store import accounts, budgets, counters, jobs, queue_status, usage
 
 OPTIONS = {
     "credits": "--max-credits",
@@ -145,7 +145,7 @@ def go_on(tx: Tx, account: str, usual: Quota, job_id: UUID) -> bool:
 
 def hold_back(tx: Tx, job_id: UUID) -> bool:
     """If the queue is full, let a pending job wait with a reason; return True if it has to wait."""
-    full = queue.full(tx)
+    full = queue_status.full(tx)
     if full is None or jobs.names_pages_of_one_site(tx, job_id):
         return False
     jobs.hold_back(tx, job_id, full)

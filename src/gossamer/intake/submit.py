@@ -29,7 +29,7 @@ from gossamer.model.rungs import HOME_LANE, Rung
 from gossamer.model.states import JobState
 from gossamer.model.url import domain_of, site_of_url
 from gossamer.model.worker import ExpressSlot
-from gossamer.store import budgets, estimates, given_pages, jobs, openings, queue, sites, usage, visits
+from gossamer.store import budgets, estimates, given_pages, jobs, openings, queue_status, sites, usage, visits
 from gossamer.store.openings import Opening
 from gossamer.store.sites import GivenSite
 from gossamer.store.visit_transitions import Moving
@@ -219,7 +219,7 @@ def _create(tx: Tx, request: JobRequest, plan: _Plan, express_slot: ExpressSlot 
     begins = admit(tx, request.account, request.bill) if request.bill else True
     # A scrape of one site adds a single visit, and its caller may be waiting.
     is_small = len(request.targets) == 1 and bool(request.targets[0].pages)
-    full = queue.full(tx) if request.start and not is_small else None
+    full = queue_status.full(tx) if request.start and not is_small else None
     begins = begins and full is None
     sites_total, account = len(request.targets), request.account
     job = jobs.create(

@@ -89,7 +89,7 @@ _HERE = re.compile(
 # In other languages: what is missing, some words, and that it is. Where words are not parted, no words are counted.
 # Home pages have the word in their name in some, and what follows them in a menu may be a basket with nothing in it.
 _FEW = r"(?: [^\W\d_][\w'-]*){0,8}"
-_ABROAD = re.compile(
+_OTHER_LANGUAGES = re.compile(
     rf"\bseite{_FEW} (?:nicht (?:gefunden|vorhanden|verfügbar|existent)|(?:existiert|gibt es) (?:leider )?nicht)"
     r"|\bexistiert (?:leider )?keine seite\b|\bkeine seite (?:gefunden|vorhanden)"
     r"|\b(?:konnten|können) (?:wir )?(?:leider )?(?:die|diese)(?: \w+){0,3} seite (?:leider )?nicht finden"
@@ -126,11 +126,11 @@ _ABROAD = re.compile(
     r"|(?:הדף|העמוד)[^.!?]{0,30}(?:לא נמצא|לא קיים|אינו קיים)|(?:דף|עמוד) לא נמצא"
     r"|صفحه[^.!?]{0,30}(?:یافت نشد|وجود ندارد|پیدا نشد)|(?:पृष्ठ|पेज) (?:नहीं मिला|मौजूद नहीं)"
 )
-_LONGEST_ABROAD = 120  # characters of a title, a heading or a sentence
+_LONGEST_OTHER_LANGUAGES = 120  # characters of a title, a heading or a sentence
 _SENTENCES = re.compile(r"[.!?;\n。！？]+")
 _FEW_MORE = 6  # words next to it
 # Each of the alternatives above has one of these in it. Most texts have none, which is found out much faster.
-_ABROAD_STEMS = (
+_OTHER_LANGUAGES_STEMS = (
     "nicht", "keine", "existe", "există", "exista", "existuj", "introuvable", "trouv", "dispon", "encontr", "esiste",
     "trovata", "bestaat", "gevonden", "găsită", "finns", "hitta", "findes", "finnes", "eksister", "fundet", "funnet",
     "löydy", "löytynyt", "olemassa", "sivua", "istnieje", "znalezion", "odnalezion", "nalezena", "nájdená",
@@ -141,7 +141,7 @@ _ABROAD_STEMS = (
     "찾을", "존재하지", "없", "삭제", "غير", "لا", "ليست", "لم", "לא", "אינו", "نشد",
     "ندارد", "नहीं",
 )  # fmt: skip
-_MAYBE_ABROAD = AhoCorasick(_ABROAD_STEMS, implementation=Implementation.DFA)
+_MAYBE_OTHER_LANGUAGES = AhoCorasick(_OTHER_LANGUAGES_STEMS, implementation=Implementation.DFA)
 # It is explained there, or asked about.
 _ASKING = frozenset({
     "wenn", "warum", "wieso", "weshalb", "wie", "was", "falls", "ob", "si", "quand", "pourquoi", "comment", "cuando",
@@ -176,7 +176,7 @@ _NO_RESULT = re.compile(r"nothing found for .+")
 
 # What every sentence and phrase of this kind has in it, however it is spelled: nearly no title or heading has.
 _MAYBE = AhoCorasick(
-    {*_PHRASES, *_ABROAD_STEMS, "not_found", "no page", "no such", "nothing here", "nothing at", "not a page",
+    {*_PHRASES, *_OTHER_LANGUAGES_STEMS, "not_found", "no page", "no such", "nothing here", "nothing at", "not a page",
      "t be found", "t be located", "t exist", "longer exists", "t find", "t locate", "to find", "to locate",
      "nothing found"},
     implementation=Implementation.DFA,
@@ -228,16 +228,16 @@ def _says_not_found(doc: Document) -> bool:
 def _text_says_so(doc: Document) -> bool:
     """Return True if a page has little text but a not-found message, and no `<h1>` except interjections."""
     text = doc.text.lower()
-    maybe_abroad = bool(_MAYBE_ABROAD.find_matches_as_indexes(text))
-    if not maybe_abroad and "page" not in text and "404" not in text:
+    maybe_other_language = bool(_MAYBE_OTHER_LANGUAGES.find_matches_as_indexes(text))
+    if not maybe_other_language and "page" not in text and "404" not in text:
         return False
     said = words_of(text)
     maybe_here = bool(_MAYBE_HERE.find_matches_as_indexes(said))
-    if not (maybe_abroad or maybe_here) or has_prose(doc, _HARDLY_ANY):
+    if not (maybe_other_language or maybe_here) or has_prose(doc, _HARDLY_ANY):
         return False
     if not all(_SIGH.fullmatch(words_of(heading)) for heading in headings(doc, "h1") if heading):
         return False
-    if maybe_abroad and _ABROAD.search(said) is not None and _a_sentence_says_so(doc):
+    if maybe_other_language and _OTHER_LANGUAGES.search(said) is not None and _a_sentence_says_so(doc):
         return True
     if not maybe_here:
         return False
@@ -296,10 +296,10 @@ def _heading_says(doc: Document, tag: str) -> _Says:
 
 def _says_abroad(text: str) -> bool:
     """Return True if a title or heading says so in another language, with hardly any other words."""
-    if len(text) > _LONGEST_ABROAD:
+    if len(text) > _LONGEST_OTHER_LANGUAGES:
         return False
     said = words_of(text)
-    found = _ABROAD.search(said)
+    found = _OTHER_LANGUAGES.search(said)
     if found is None:
         return False
     before, after = said[: found.start()].split(), said[found.end() :].split()

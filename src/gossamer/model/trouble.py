@@ -1,6 +1,7 @@
 """Troubles of a page or a site, classified by their cure.
 
-This is a single table for retries, the error report, the docs and the terminal.
+This is a single table for the error report, the docs, the terminal, and for which troubles are retried. How often and
+after how long: `judge/next_step.py` and `Rung.retries` in `model/rungs.py`.
 """
 
 from dataclasses import dataclass

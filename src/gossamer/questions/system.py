@@ -27,12 +27,12 @@ from gossamer.model.worker import Worker
 from gossamer.questions.view import Few, Text, View
 from gossamer.retention.service import FileSweeper, PlannedStep, Retainer, RetentionReport
 from gossamer.store import alerts as alert_rows
-from gossamer.store import budgets, charges, dead_letters, jobs, pace, queue, rung_stats
+from gossamer.store import budgets, charges, dead_letters, jobs, pace, queue_status, rung_stats
 from gossamer.store import workers as worker_rows
 from gossamer.store.charges import Expense
 from gossamer.store.dead_letters import DeadLetter
 from gossamer.store.pace import WorkDone
-from gossamer.store.queue import BackgroundLine, QueueLine
+from gossamer.store.queue_status import BackgroundLine, QueueLine
 from gossamer.store.workers import SharedSetting, Unattended
 
 _DIGEST = "$argon2"
@@ -96,25 +96,25 @@ async def forget_shared_settings(view: View) -> int:
 
 async def waiting(view: View) -> Queue:
     app = view.house()
-    lanes = await app.database.read(queue.lines)
-    at_desks = tuple(await app.database.read(queue.background_lines, app.desk_rules))
+    lanes = await app.database.read(queue_status.lines)
+    at_desks = tuple(await app.database.read(queue_status.background_lines, app.desk_rules))
     return Queue(tuple(lanes), at_desks, tuple(await app.database.read(worker_rows.known)))
 
 
 async def backlog(view: View, lane: Text) -> int:
-    return await view.house().database.read(queue.backlog, lane)
+    return await view.house().database.read(queue_status.backlog, lane)
 
 
 async def figures(view: View) -> Figures:
     database = view.house().database
     return Figures(
         tuple(await database.read(worker_rows.known)),
-        tuple(await database.read(queue.lines)),
+        tuple(await database.read(queue_status.lines)),
         await database.read(pace.done_lately, WINDOW),
         {short(job): speed for job, speed in (await database.read(pace.sites_per_minute, WINDOW)).items()},
-        await database.read(queue.calls_since, WINDOW),
+        await database.read(queue_status.calls_since, WINDOW),
         await database.read(rung_stats.overall, FLARESOLVERR.name),
-        await database.read(queue.jobs_by_state),
+        await database.read(queue_status.jobs_by_state),
         await database.read(worker_rows.waiting),
         await database.read(rows.server),
     )

@@ -1,1 +1,4 @@
-"""How long things are kept, and their deletion."""
+"""Retention periods of results and files, and their deletion.
+
+The periods are set in `settings/fields.py`; a recipe may have its own (`keep`).
+"""

@@ -39,7 +39,7 @@ class Terms:
     An unknown recipe, of another data folder or a later version, has the default period.
     """
 
-    usual: timedelta = timedelta(days=90)
+    usual: timedelta
     grace: timedelta = timedelta(days=7)
     recipes: Mapping[str, Recipe] = field(default_factory=lambda: RECIPES)
 

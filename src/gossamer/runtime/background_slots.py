@@ -15,8 +15,8 @@ from uuid import uuid4
 from gossamer.db.database import Database
 from gossamer.errors import StorageAway
 from gossamer.model.worker import DESK_RULES, DeskKind, DeskRule
-from gossamer.store import slots
-from gossamer.store.queue import background_slot
+from gossamer.store import named_slots
+from gossamer.store.queue_status import background_slot
 
 SLOTS = 5
 """Default number of slots of a process."""
@@ -72,7 +72,9 @@ class BackgroundSlots:
                     await self._left.wait()
 
     async def _enter(self, kind: DeskKind, holder: str) -> bool:
-        return await self._database.write(slots.enter, background_slot(kind), holder, self._rules[kind].limit, _KEPT)
+        return await self._database.write(
+            named_slots.enter, background_slot(kind), holder, self._rules[kind].limit, _KEPT
+        )
 
     async def _renew(self, kind: DeskKind, holder: str) -> None:
         with suppress(StorageAway):  # the holder of the slot gets this error too
@@ -83,7 +85,7 @@ class BackgroundSlots:
     async def _leave(self, kind: DeskKind, holder: str) -> None:
         with suppress(StorageAway, TimeoutError):  # then the row expires
             async with asyncio.timeout(_LEAVE):
-                await asyncio.shield(self._database.write(slots.leave, background_slot(kind), holder))
+                await asyncio.shield(self._database.write(named_slots.leave, background_slot(kind), holder))
         # Wakes those that wait for this kind here.
         self._left.set()
         self._left.clear()

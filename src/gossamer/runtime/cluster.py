@@ -47,7 +47,7 @@ from gossamer.runtime.process_pool import ProcessPool
 from gossamer.runtime.services import Cleanup, ExportService, MachineWatch, WebhookService, Where, run_services
 from gossamer.runtime.worker import ShardWorker, cancel_all
 from gossamer.settle.step import HandBack, Step
-from gossamer.store import counters, robots, slots, visits, workers
+from gossamer.store import counters, named_slots, robots, visits, workers
 
 _RENEW = LEASE.total_seconds() / 4
 _ISSUE, _ISSUE_MORE = 0.25, 0.1  # seconds between rounds; after one that issued visits, soon again
@@ -78,14 +78,14 @@ class Duties:
 
 def enter(tx: Tx, holder: str) -> bool:
     """Become or stay the leader; False if another instance leads, or a data folder uses this database."""
-    return slots.enter(tx, RUNNER, CLUSTER, 1, RUNNER_KEPT) and slots.enter(tx, ISSUER, holder, 1, LEASE)
+    return named_slots.enter(tx, RUNNER, CLUSTER, 1, RUNNER_KEPT) and named_slots.enter(tx, ISSUER, holder, 1, LEASE)
 
 
 def leave(tx: Tx, holder: str) -> None:
     """Give up the lead; the last one to leave also frees the database."""
-    slots.leave(tx, ISSUER, holder)
+    named_slots.leave(tx, ISSUER, holder)
     if not workers.any_alive(tx):
-        slots.leave(tx, RUNNER, CLUSTER)
+        named_slots.leave(tx, RUNNER, CLUSTER)
 
 
 class ClusterLeader:
@@ -128,7 +128,7 @@ class ClusterLeader:
 
     async def _step_down(self) -> None:
         """Let another instance lead, whose messages may arrive when ours do not; then try again."""
-        await self._database.write(slots.leave, ISSUER, self._holder)
+        await self._database.write(named_slots.leave, ISSUER, self._holder)
         self._issuer.forget_mute()
         await asyncio.sleep(LEASE.total_seconds())
 

@@ -1,4 +1,4 @@
-"""Issuing of visits: which of the ready visits get the free slots, and the nudges that tell workers to claim them.
+"""Issuing of visits: which visits of which account start next, and the nudges that tell workers to claim them.
 
 `deal` divides free slots among accounts, and within an account among its jobs. A worker of a data folder issues the
 visits of its own shard (`issue_in_shard`).
@@ -24,8 +24,7 @@ from gossamer.logging import get_logger
 from gossamer.model.alert import ALERTS, AlertKind
 from gossamer.model.rungs import HOME_LANE
 from gossamer.model.worker import SILENT_AFTER
-from gossamer.store import alerts, jobs, queue, reclaim, visits, workers
-from gossamer.store import slots as slot_store
+from gossamer.store import alerts, jobs, named_slots, queue_status, reclaim, visits, workers
 from gossamer.store.jobs import Claim
 from gossamer.store.visits import MOST_PER_DOMAIN, ReadyVisit
 
@@ -161,7 +160,7 @@ def issue_in_shard(
         return ids
     domains = {waiting.domain for row in ready.values() for waiting in row}
     claims = jobs.claims(tx)
-    has = queue.in_hand_of_jobs(tx, alone=per_job is not None or any(claim.most for claim in claims.values()))
+    has = queue_status.in_hand_of_jobs(tx, alone=per_job is not None or any(claim.most for claim in claims.values()))
     shares = {
         job: Share(claim.weight, has.get(job, 0), account=claim.account, most=claim.most)
         for job, claim in claims.items()
@@ -223,7 +222,9 @@ def look_around(tx: Tx, cap: int) -> Occupancy:
     for occupancy in rooms.values():
         for lane, slots in occupancy.items():
             lanes[lane] = lanes.get(lane, 0) + slots
-    return Occupancy(lanes, queue.in_hand(tx), len(rooms), cap, queue.left_behind(tx), workers.any_silent(tx))
+    return Occupancy(
+        lanes, queue_status.in_hand(tx), len(rooms), cap, queue_status.left_behind(tx), workers.any_silent(tx)
+    )
 
 
 def issue_in_cluster(tx: Tx, holder: str, lane: str, cap: int, mark: str, per_job: int | None = None) -> list[UUID]:
@@ -231,7 +232,7 @@ def issue_in_cluster(tx: Tx, holder: str, lane: str, cap: int, mark: str, per_jo
 
     A repeated call returns the first choice.
     """
-    if not slot_store.enter(tx, ISSUER, holder, 1, LEASE):
+    if not named_slots.enter(tx, ISSUER, holder, 1, LEASE):
         raise IssuerReplaced
     ids = visits.forgotten(tx, mark, ())
     occupancy = look_around(tx, cap)

@@ -28,7 +28,7 @@ from gossamer.runtime.outage_alerts import DatabaseWatch, StorageWatch
 from gossamer.runtime.process_pool import ProcessPool
 from gossamer.runtime.services import Cleanup, ExportService, MachineWatch, WebhookService, Where, run_services
 from gossamer.store import alerts, conclusions, counters, events, jobs, reclaim, robots, workers
-from gossamer.store.slots import StoredSlots
+from gossamer.store.named_slots import StoredSlots
 from gossamer.webhooks import queries as webhook_queries
 
 _ROWS, _CHECKPOINT = 1.0, 5.0  # seconds between checkpoints: if callers wait for pages, and otherwise

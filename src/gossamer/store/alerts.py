@@ -13,7 +13,7 @@ from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
 from gossamer.model.money import LEVELS, BudgetKey, Scope
 from gossamer.store import outbox
-from gossamer.store.slots import lock_slot
+from gossamer.store.named_slots import lock_slot
 
 _OPEN = alerts.c.cleared_at.is_(None)
 

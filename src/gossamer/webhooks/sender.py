@@ -42,7 +42,7 @@ from gossamer.model.webhook import (
 )
 from gossamer.store import alerts, exports, outbox
 from gossamer.webhooks import queries
-from gossamer.webhooks.service import KeySeals, headers_for
+from gossamer.webhooks.signing import KeySeals, headers_for
 
 # Signs of overload, with an optional Retry-After.
 _MAY_ASK_FOR_TIME = frozenset({429, 502, 503, 504})

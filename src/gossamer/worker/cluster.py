@@ -30,7 +30,7 @@ from gossamer.runtime.outage_alerts import DatabaseWatch, StorageWatch
 from gossamer.runtime.process_pool import ProcessPool
 from gossamer.runtime.services import NEARLY_ALL, Cleanup, ExportService, WebhookService
 from gossamer.settings import Settings
-from gossamer.store import slots, workers
+from gossamer.store import named_slots, workers
 from gossamer.store.workers import SharedSetting
 
 LANES = tuple(Lane)
@@ -90,13 +90,13 @@ def _hidden(secret: str) -> str:
 
 def join(tx: Tx, values: Mapping[str, str], host: str) -> list[SharedSetting]:
     """Return the cluster's settings, taken from its first machine. If no other is running, that is this one."""
-    slots.lock_slot(tx, "cluster settings")
+    named_slots.lock_slot(tx, "cluster settings")
     known = workers.shared_settings(tx)
     if known and health.working_home(tx) == CLUSTER:
         return known
     workers.replace_shared_settings(tx, values, host)
     # From here on other machines find a cluster, unless a data folder uses this database: then both wait.
-    slots.enter(tx, RUNNER, CLUSTER, 1, RUNNER_KEPT)
+    named_slots.enter(tx, RUNNER, CLUSTER, 1, RUNNER_KEPT)
     return workers.shared_settings(tx)
 
 

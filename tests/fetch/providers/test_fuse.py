@@ -15,7 +15,7 @@ from gossamer.fetch.providers.circuit_breaker import ProviderBreaker
 from gossamer.gate.breakers import MemoryBreakers
 from gossamer.model.breaker import PROVIDER
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.store.slots import StoredBreakers
+from gossamer.store.named_slots import StoredBreakers
 from gossamer_sandbox.providers.storms import Kind, Storm
 from tests.conftest import AnyDatabase
 from tests.fetch.providers.conftest import OpenWay

@@ -128,15 +128,15 @@ _LISTED: Commands = {
             Row(
                 "export",
                 "Export a job's results to files in the background; the results so far while it is running.",
-                "job_view:job_export",
+                "job_export:job_export",
             ),
             Row(
                 "export-status",
                 "Show the progress of a job's exports, and links to the files that are ready.",
-                "job_view:export_status",
+                "job_export:export_status",
             ),
-            Row("exports", "List a job's exports, including expired ones.", "job_view:list_exports"),
-            Row("export-cancel", "Cancel a job's unfinished exports.", "job_view:export_cancel"),
+            Row("exports", "List a job's exports, including expired ones.", "job_export:list_exports"),
+            Row("export-cancel", "Cancel a job's unfinished exports.", "job_export:export_cancel"),
         ),
         "Remove": (
             Row("delete", "Delete everything a job has found.", "job:delete"),

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from gossamer.store.slots import StoredSlots
+from gossamer.store.named_slots import StoredSlots
 from tests.conftest import AnyDatabase
 from tests.contracts.places import PlacesContract
 
