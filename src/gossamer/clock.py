@@ -84,7 +84,7 @@ class FrozenClock:
 
 
 def milliseconds(at: datetime) -> int:
-    """Since 1970, as the rows keep moments of which there are many."""
+    """Return milliseconds since 1970, the compact form of times in large tables."""
     return round(at.timestamp() * 1000)
 
 

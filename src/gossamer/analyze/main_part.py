@@ -232,7 +232,7 @@ def _size(element: Element) -> int:
 
 
 def _part(element: Element, tag: str, outer: Block) -> Block:
-    """A block in another. A list is asked as a whole whether it is a menu, unless a list around it has been."""
+    """Create the block of a child element. Only the outermost list is tested for being a menu."""
     block = Block(element, tag, outer)
     block.looked_at = outer.looked_at
     if tag in _LISTS and not outer.looked_at:
@@ -263,7 +263,7 @@ def _read_leaf(block: Block, line: int) -> None:
 
 
 def _drop_cards(block: Block, line: int) -> None:
-    """Inline markup of nothing but links in running text opens when pointed at: only its first link is part of it."""
+    """Replace groups of links in running text, which open on hover, by their first link."""
     for node in block.element.children:
         if type(node) is not Element or (size := _size(node)) <= line:
             continue
@@ -321,7 +321,10 @@ def _drop_frame(top: Block) -> None:
 
 
 def _is_frame(block: Block, prose: int, most: int) -> bool:
-    """`prose` is that of the page. What has more than `most` characters must be a menu by its name."""
+    """Return True if a block belongs to the frame of the page (menu, footer, notice).
+
+    `prose` is the page's; a block longer than `most` must be named like a menu.
+    """
     element = block.element
     names = f"{element.attr('class') or ''} {element.attr('id') or ''}"
     words = {word.lower() for word in _NAME_WORD.findall(names)} if len(names) > 1 else frozenset[str]()

@@ -93,7 +93,10 @@ def _is_wide(text: str) -> bool:
 
 
 def _drop_unsafe_addresses(body: Element) -> None:
-    """The text of such a link stays. An image that a script would load later has its address elsewhere."""
+    """Remove script and data addresses.
+
+    Links keep their text. Lazy-loaded images get their real address, other such images are removed.
+    """
     for link in body.find_all("a"):
         if is_script_or_data(link.attr("href")):
             link.unwrap()

@@ -1,4 +1,4 @@
-"""Everything an account can see and do: the only way from an endpoint to rows.
+"""Everything an account can see and do: the only access of endpoints to the database.
 
 An endpoint receives a `Tenant` and never a database. Each query names the account, or goes through an
 `AccountScopedDatabase`, which checks in the same transaction that the job belongs to the account.

@@ -247,7 +247,7 @@ _OF_ARCHIVED: tuple[Callable[[Tally], Check], ...] = (_sites, _deleted, _in_hand
 
 
 def _check(rows: Tally, name: str, figures: Mapping[str, int], told: Mapping[str, str]) -> Check:
-    """Return a check that fails if there are offenders of the kinds in `told`."""
+    """Return a check that fails if any rows violate it; `told` maps each kind of violation to its sentence."""
     return Check(
         name,
         figures,

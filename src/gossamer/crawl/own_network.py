@@ -163,7 +163,7 @@ class OwnNetwork:
         return self._was_away(began)
 
     def _was_away(self, began: float) -> bool:
-        """Return True if the network is down, or was at some time since then."""
+        """Return True if the network is down, or was down at any time since `began`."""
         return self.is_away or began < self._back_at
 
     async def aclose(self) -> None:

@@ -108,7 +108,7 @@ def order_of(job: Job, export: Export, since: Job | None = None) -> Order:
 
 
 def file_name(order: Order) -> str:
-    """`results-3f9a2c71.csv`; what is not all says so."""
+    """Return the file name: `results-3f9a2c71.csv`, with the filter and `-partial` where they apply."""
     filtered = f"-{order.only}" if order.only else ""
     partial = "" if order.job.state in OVER else "-partial"
     name = order.table.file_name or order.table.name

@@ -12,7 +12,7 @@ from gossamer.recipes.base import Line, Table, TableQuery
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The conditions. One that is empty does not matter."""
+    """Conditions on rows; empty ones are ignored."""
 
     domain: str = ""  # a site, or a domain with all its sites
     values: Mapping[str, str] = field(default_factory=dict)  # by column

@@ -100,7 +100,7 @@ def _until_enough(some: list[Line], others: Iterator[list[Line]]) -> Iterator[li
 
 
 def _frugal_pool() -> Any:
-    """The library's usual pool keeps what it once had. Not every build has the one that gives it back at once."""
+    """Return a memory pool that releases memory immediately, unlike pyarrow's default; some builds lack jemalloc."""
     # An optional library.
     import pyarrow as pa
 

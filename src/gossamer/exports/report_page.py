@@ -224,7 +224,7 @@ _HEAD = (
 
 
 def costs_part(bill: Bill | None) -> str:
-    """Nothing for a job that could not cost anything."""
+    """Return the section of costs; empty for a job that could not cost anything."""
     if bill is None or not bill.could_cost:
         return ""
     said = used_sentences(bill) or ["No provider was paid: every page was read for free."]

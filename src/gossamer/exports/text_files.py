@@ -122,7 +122,7 @@ async def _keyed(lines: Lines, draft: Draft) -> AsyncIterator[bytes]:
 
 
 class _Nesting:
-    """Writes what lines of one domain there are at once, and remembers under which keys the last one stood."""
+    """Encodes lines as nested JSON, domain by domain; remembers the keys of the last line between batches."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._objects_of = objects_with(names, after=2)

@@ -17,7 +17,7 @@ class _Stopped(Exception):
 
 
 async def write_in_thread(write: Callable[[Iterator[list[Line]]], T], lines: Lines) -> T:
-    """Call `write` in a thread with the batches. Cancelled, the thread ends at its next batch, and only then do we."""
+    """Call `write` in a thread with the batches. On cancellation, wait for it to stop at its next batch."""
     loop = asyncio.get_running_loop()
     stopped = False
 

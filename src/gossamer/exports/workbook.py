@@ -76,7 +76,7 @@ async def _all_of(table: Table, database: Database, asked: TableQuery) -> list[L
 
 
 async def _apart(work: Callable[[], None]) -> None:
-    """In a thread, so that no loop waits. Cancelled, we end when it does: two must not write into one archive."""
+    """Run `work` in a thread. On cancellation, wait for it: two threads must not write into one archive."""
     working = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         await asyncio.shield(working)
@@ -136,7 +136,7 @@ class _Writer:
     def end_rows(
         self, overview: Overview, front: FrontSheet, ranked: int, failed: int, costs: Sequence[Line] | None
     ) -> None:
-        """All is counted: here is the frame of the other sheets."""
+        """Finish the rows and write the frame of the remaining sheets, now that all counts are known."""
         if self._sheet is None and not self._sheets:
             self._open_rows()
         self._end_sheet()

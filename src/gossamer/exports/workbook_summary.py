@@ -42,7 +42,10 @@ class Told:
 
 
 def write_front(workbook: Workbook, sheet: Worksheet, told: Told) -> None:
-    """Every format is used at least once, in the same order, whatever there is to say: so they are numbered alike."""
+    """Write the summary sheet.
+
+    All formats are used in a fixed order, so that they get the same numbers in every workbook.
+    """
     overview, formats = told.overview, _formats(workbook)
     sheet.hide_gridlines(2)
     sheet.set_column(_MARGIN, _MARGIN, 2)

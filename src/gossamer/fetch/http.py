@@ -179,8 +179,10 @@ class HttpRung:
         runtime: Runtime | None = None,
         name: str = DIRECT.name,
     ) -> None:
-        """`silence` is how long what was sent may be without an acknowledgement before the connection is dropped with
-        it: less than any request waits, or a network that comes back would deliver what was given up long ago."""
+        """`silence`: how long sent data may stay unacknowledged (TCP_USER_TIMEOUT).
+
+        Shorter than any request's time limit, so that a recovered network does not deliver abandoned requests.
+        """
         self.name = name
         self.guard = guard
         self.clock = clock

@@ -146,7 +146,7 @@ class Level:
         self.crowded = False  # there was no room for some
 
     def add(self, rank: int, url: str, depth: int, links: Iterable[str]) -> bytes:
-        """Take a page's links; what its row must keep of them."""
+        """Add a page's links; return the packed form to store in its row."""
         first = self._next
         links = list(links)
         numbers = cast("list[int]", list(map(self._numbers.get, links)))
@@ -158,7 +158,7 @@ class Level:
         return _packed(first, fresh, numbers)
 
     def _number(self, unknown: list[str]) -> list[str]:
-        """Give numbers to those there is room for; which that were."""
+        """Number the new addresses as far as there is room; return those that were numbered."""
         fresh = list(dict.fromkeys(unknown))
         room = MOST_ADDRESSES - self._next
         if len(fresh) > room:
@@ -235,7 +235,7 @@ class Candidates:
         return bool(self._notes.candidates) or self._notes.crowded
 
     def take(self, level: Level) -> int:
-        """The links of all pages of a level; how many addresses there was no room for."""
+        """Add the links of all pages of a level; return the number of addresses that did not fit."""
         self._notes.crowded |= level.crowded
         verdicts: dict[str, bool] = {}
         homeless = 0
@@ -280,7 +280,7 @@ class Candidates:
         return self._notes.sitemaps.listed > self._most
 
     def drop_known(self, known: set[bytes]) -> None:
-        """Forget those whose page was met under another name."""
+        """Remove candidates that turned out to be known pages under another URL."""
         self._notes.drop([url for url in self._notes.candidates if self._key(url) in known])
 
     def best(self, most: int, depth: int) -> list[Choice]:
@@ -340,20 +340,20 @@ class SitemapQueue:
         return self._state.begun and not self._state.left
 
     def begin(self, named: Iterable[str], entry: str) -> None:
-        """The files that robots.txt names, or the usual place. Those on other sites say nothing about this one."""
+        """Queue the sitemaps that robots.txt names, else the default location. Those on other sites are ignored."""
         self._state.begun = True
         lines = tuple(named)
         for url in lines or (origin_of(entry) + _USUAL_PLACE,):
             self._queue(url, entry, 0)
 
     def next(self) -> str | None:
-        """The file to ask for now. It stays first in the row until `close` says that it was read."""
+        """Return the file to fetch now. It stays first in the queue until `close` is called."""
         if len(self._state.tried) >= MOST_FILES or self._candidates.is_full:
             self.give_up()
         return self._state.left[0][0] if self._state.left else None
 
     def take(self, entries: Iterable[Entry]) -> None:
-        """Some entries of the file at the head of the row."""
+        """Add some entries of the current file."""
         file, depth = self._state.left[0]
         for entry in entries:
             if entry.is_index:
@@ -363,7 +363,7 @@ class SitemapQueue:
                 self._state.listed += 1
 
     def close(self, *, again: bool) -> None:
-        """The file at the head of the row is over. `again`: it is worth a second try, when all others were read."""
+        """Remove the current file from the queue. `again`: requeue it once, behind all others."""
         file, depth = self._state.left.pop(0)
         if again and file not in self._state.tried:
             self._state.left.append((file, depth))

@@ -1,6 +1,7 @@
-"""The walk of one site, level by level. What comes next is a function of rows, never of arrival.
+"""The crawl of one site, level by level.
 
-A resumed visit therefore chooses the same pages as one that was never disturbed.
+The next page depends only on stored rows, never on the order in which answers arrive. A resumed visit therefore chooses
+the same pages as one that was never disturbed.
 
 A site's pages may be in several lanes. Its visit in the home lane chooses them all, and a level is over when all of its
 pages are, wherever they were read. A visit in another lane walks what it was given and chooses nothing.
@@ -44,7 +45,10 @@ class Entries:
             self._tried.add(url)
 
     def answered(self, url: str, depth: int, identity: bytes | None) -> None:
-        """A page was read. What another site passed on comes when it comes: it is the front of nothing."""
+        """Record that a page was read.
+
+        Only an entry URL becomes `front`: pages passed on by other sites arrive in no fixed order.
+        """
         if depth == 0 and self.home is None:
             self.home = url
         if self.front is None and self._visit.whole and url in self._visit.entries:
@@ -54,11 +58,11 @@ class Entries:
         return [Page.at(url) for url in self._visit.entries[:1]]
 
     def instead_of(self, page: Page, trouble: Trouble, rank: int) -> list[Page]:
-        """The next spelling after one that led nowhere, if there is one."""
+        """Return the next entry URL after one that led nowhere, if there is one."""
         return [Page.at(url, rank=rank) for url in self.others(page, trouble)[:1]]
 
     def others(self, page: Page, trouble: Trouble) -> list[str]:
-        """Spellings not tried yet: none of a name without an address, no other name than one that is only slow."""
+        """Return the untried entry URLs, without hosts that have no DNS address; after a timeout, only this host's."""
         if page.url not in self._visit.entries or trouble.reason not in NO_WAY_IN:
             return []
         here = host_of(page.url)
@@ -118,7 +122,7 @@ class PaidOutcomes:
         self._worth_it |= rung in self._paid
 
     def failed(self, rung: str, reason: Reason) -> None:
-        """A page that does not exist was answered for all the same: that is not the rung's failure."""
+        """Count a failed paid request. A missing page does not count: the rung did answer."""
         self._in_vain += rung in self._paid and reason.cure is not Cure.NONE
 
     @property
@@ -327,7 +331,7 @@ class Frontier:
             self.sitemaps.begin(named, self.home)
 
     def deepen(self) -> tuple[Page, ...]:
-        """When a level is over: the pages of the next, or nothing if the walk is."""
+        """Choose the pages of the next level once a level is finished; empty if the crawl of the site is over."""
         if not self.is_over or not self._visit.whole or self._visit.before:
             return ()
         if not self._entries.entered:

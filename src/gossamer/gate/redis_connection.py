@@ -143,7 +143,7 @@ class Wire:
         self._sent = []
 
     def stands_still(self, looks: int) -> bool:
-        """Return True if the same answers are missing as at each of the last `looks` checks.
+        """Return True if the last `looks` checks found the same requests unanswered.
 
         Checks are counted instead of seconds, because no answer could be read while the event loop was
         blocked.

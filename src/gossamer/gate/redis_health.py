@@ -88,7 +88,10 @@ class Reach:
         on_away: Callable[[], None],
         on_there: Callable[[Wire], None],
     ) -> None:
-        """`probe` is the keys of an unused light. Callbacks run before callers see the change, and must not block."""
+        """`probe`: Redis keys of a spacing entry that no domain uses, for health checks.
+
+        Callbacks run before callers see the change, and must not block.
+        """
         self._url = url
         self._clock = clock
         self._probe = probe

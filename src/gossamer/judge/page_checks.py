@@ -165,7 +165,10 @@ def _is_login_place(url: str) -> bool:
 
 
 def _speaks_of_login(doc: Document) -> bool:
-    """In what the page is called; or, where there is little else, in a heading below. Sidebars have logins as well."""
+    """Return True if the title or `<h1>` names a login, or if an `<h2>` or an ambiguous title of a short page does.
+
+    Headings in sidebars are ignored: they name logins on any page.
+    """
     called = (*title_parts(doc), *headings(doc, "h1", outside=_BESIDE))
     if not _PHRASES.isdisjoint(called):
         return True

@@ -200,7 +200,10 @@ class _Says(IntEnum):
 
 
 def find_soft_404(doc: Document, *, by_title: bool = False) -> Trouble | None:
-    """`by_title`: the page has much text, be it in its menus; only a title that says so may condemn it."""
+    """Return SOFT_404 if the page says that it does not exist.
+
+    `by_title`: judge only by the title, for pages with much text (also in menus).
+    """
     found = _long_page_says_so(doc) if by_title else _says_not_found(doc)
     return Trouble(Reason.SOFT_404, http_status=doc.status) if found else None
 

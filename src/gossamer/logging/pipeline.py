@@ -84,7 +84,7 @@ def write(logger: logging.Logger, level: int, event: str, fields: Mapping[str, o
 
 
 def formatter(shape: str) -> logging.Formatter:
-    """For a handler: events of ours as they come, those of other libraries after the same treatment."""
+    """Return the formatter of a handler; events of other libraries first pass our processing chain."""
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=_CHAIN,
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _json if shape == "json" else _line],

@@ -96,7 +96,7 @@ def _by_label(body: bytes, label: str) -> tuple[str, str] | None:
 
 
 def _by_page(body: bytes, disproved: str) -> tuple[str, str] | None:
-    """The same for what the page names itself, where that is something else than what has been tried."""
+    """Decode with the encoding the page declares; None if it is the one already disproved, or does not fit."""
     label = _named_by_page(body)
     return None if label == disproved else _by_label(body, label)
 

@@ -110,7 +110,7 @@ def _outside_templates(anchors: list[Element]) -> list[Element]:
 
 
 def _only_shunned(related: list[Element], hrefs: list[str]) -> Collection[str]:
-    """The addresses, without fragments, for which the page vouches in none of the places where it names them."""
+    """Return the addresses, without fragments, that are nofollow in every link to them."""
     unfollowed = [anchor.attr("href") or "" for anchor in related if is_unfollowed(anchor.attr("rel") or "")]
     if not unfollowed:
         return ()

@@ -217,7 +217,7 @@ class SitemapMarkup:
         return end + 3
 
     def _step(self, text: str, at: int) -> int:
-        """Read what begins at `at`, and say where the next begins: the same place, if its end is not to be seen."""
+        """Parse the token at `at`; return the position after it, or `at` if the token is incomplete."""
         self._tags_left -= 1
         if text.startswith("<!--", at):
             self._until = "-->"
@@ -389,7 +389,7 @@ class SitemapReader:
         return self._begin() if len(self._head) >= _HEAD else ()
 
     def _begin(self) -> Sequence[Entry]:
-        """Decide by the first bytes, no more and no fewer than those, how to read them all."""
+        """Choose decoder and parser by exactly the first `_HEAD` bytes, so that chunk sizes do not matter."""
         head, rest, self._head = self._head[:_HEAD], self._head[_HEAD:], b""
         mark, codec = _encoding_of(head)
         errors = "surrogateescape" if codec == "utf-8" else "replace"

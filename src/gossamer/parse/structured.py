@@ -289,7 +289,10 @@ def _product_metas(tree: Tree) -> dict[str, str]:
 
 
 def _orphans(tree: Tree, url: str) -> list[MicrodataItem]:
-    """Items that call themselves a property, of nothing: their product has no markup of its own."""
+    """Return microdata items marked as a property (`itemprop`) that have no parent item.
+
+    Their product has no markup of its own.
+    """
     found: list[MicrodataItem] = []
     items = tree.select("[itemprop][itemscope]")
     if not items:
@@ -330,7 +333,10 @@ def plain(value: Any, depth: int = 0) -> Value:
 
 
 def _number(value: float | None) -> Value:
-    """Also true, false and nothing. What is beyond 64 bits, or no number at all, is not read alike everywhere."""
+    """Return a number all JSON readers agree on: None for integers beyond 64 bits, infinity and NaN.
+
+    Booleans and None are unchanged.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):

@@ -96,7 +96,10 @@ class Unpacker:
             chunk = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
 
     def _counted(self, piece: bytes) -> Iterator[bytes]:
-        """As much of a piece as there is room for. Every layer counts: a packed nothing costs time too."""
+        """Yield the piece, cut to the remaining limit.
+
+        The output of every layer counts, because each takes time to decompress.
+        """
         if len(piece) > self._room:
             piece = piece[: self._room]
             self._cut = self._over = True
@@ -106,7 +109,7 @@ class Unpacker:
 
 
 def _salvaged(stream: "zlib._Decompress", chunk: bytes) -> bytes:
-    """All that can be had before the damage: byte by byte, since a failing call keeps what it had to itself."""
+    """Decompress a damaged chunk byte by byte up to the damage: a call that fails returns nothing."""
     out = bytearray()
     try:
         for byte in chunk:

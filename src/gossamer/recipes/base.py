@@ -310,7 +310,7 @@ class Book:
 
 
 def typed_params(command: Command, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters given by options of a command, by the values of its options; those left as they are, left out."""
+    """Return the parameters set by a command's options; options at their default are omitted."""
     given = ((one.param, values[one.flag], one.default) for one in command.own if one.param)
     return {param: value for param, value, default in given if value not in (None, default, [], ())}
 

@@ -119,7 +119,7 @@ def page_answer(page: ScrapedPage) -> dict[str, Any]:
 
 
 def whole_answer(page: ScrapedPage, job_id: UUID, credits: Mapping[str, int]) -> dict[str, Any]:
-    """The same, with what it took: credits by what has read it, and none where nothing was read."""
+    """Return `page_answer` plus final URL, method and credits (0 if the page was not read)."""
     method = str(page.data.get("crawl_method") or "")
     return {
         **page_answer(page),

@@ -175,14 +175,14 @@ def purge_step(tx: Tx, job_id: UUID, most: int, *, whole: bool = False) -> int:
 
 
 def deleted_at(tx: Tx, job_id: UUID) -> datetime | None:
-    """Return the time at which a job was archived."""
+    """Return when a job's results were deleted (event `job.archived`)."""
     query = select(t.events.c.at).where(t.events.c.job_id == job_id, t.events.c.kind == "job.archived")
     at: datetime | None = tx.run(query.limit(1)).scalar()
     return at
 
 
 def _erase(tx: Tx, job_id: UUID) -> int:
-    """Delete the job itself; return the number of rows. It waits until its files are deleted, which need their rows."""
+    """Delete the job itself; return the number of rows. 0 while it has files, whose rows are needed to delete them."""
     if tx.run(select(t.exports.c.id).where(t.exports.c.job_id == job_id).limit(1)).first():
         return 0
     for table in (t.counters, t.alerts, estimates, budgets):

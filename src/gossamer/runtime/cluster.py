@@ -82,7 +82,7 @@ def enter(tx: Tx, holder: str) -> bool:
 
 
 def leave(tx: Tx, holder: str) -> None:
-    """Give up the lead; the last one to leave also frees the database."""
+    """Give up leadership of the cluster. If no worker is alive any more, a data folder may use the database again."""
     named_slots.leave(tx, ISSUER, holder)
     if not workers.any_alive(tx):
         named_slots.leave(tx, RUNNER, CLUSTER)

@@ -69,7 +69,7 @@ def clear(tx: Tx, kind: AlertKind, subject: str) -> bool:
 
 
 def tell_of_past(tx: Tx, kind: AlertKind, subject: str, sentence: str, lasted: timedelta) -> None:
-    """Record an alert that could not be written while it held, and that was already delivered; then clear it."""
+    """Record afterwards an alert that is over and already delivered: the database was unreachable at the time."""
     if fire(tx, kind, subject, sentence, lasted=lasted):
         mine = _OPEN & (alerts.c.kind == kind) & (alerts.c.subject == subject)
         tx.run(update(alerts).where(mine).values(delivered_at=tx.now))

@@ -1,1 +1,1 @@
-"""The door for working processes: started by a runner, or as a runner of its own in the background."""
+"""Worker processes: started by a runner, or in the background as a runner of their own."""

@@ -39,7 +39,7 @@ class ProviderBreaker:
     """The circuit breaker of one provider."""
 
     def __init__(self, breakers: Breakers, provider: str, rule: BreakerRule, clock: Clock, believed: timedelta) -> None:
-        """`believed`: after so long in doubt it is, where it says that it could not fetch a page."""
+        """`believed`: after failing for this long, the provider is believed that a page could not be fetched."""
         self._believed = believed
         self._breakers = breakers
         self._provider = provider

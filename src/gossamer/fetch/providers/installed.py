@@ -69,7 +69,7 @@ class Providers:
         runtime: Runtime | None = None,
         forward: ForwardProxy | None = None,
     ) -> None:
-        """Without `forward` no session of FlareSolverr can be had: its browser would go anywhere."""
+        """Without the proxy `forward`, FlareSolverr cannot be used: its browser's requests would be unchecked."""
         self._access = access
         self._forward = forward
         self._clock = clock

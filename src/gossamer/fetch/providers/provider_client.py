@@ -100,9 +100,9 @@ class ProviderClient:
             await self._ask(provider)
 
     async def check(self, provider: ProviderApi) -> None:
-        """Before a call: make sure that a server which can be asked is there. Raises ProviderTrouble if it is not.
+        """Raise ProviderTrouble if a server with a health check cannot be reached. Others are not checked.
 
-        What it says does not matter: older ones do not know the question.
+        Its answer does not matter: older versions do not know the question.
         """
         if not isinstance(provider, Checked) or self._clock.monotonic() - self._heard < _HEARD_LATELY:
             return

@@ -46,7 +46,7 @@ class ProviderSession:
         patience: timedelta,
         way: Permit | None = None,
     ) -> None:
-        """`way` is what the provider's browser goes out on, and ends with the session."""
+        """`way`: the browser's permit for the forward proxy; closed with the session."""
         self._rung = rung
         self._way = way
         self._provider = provider

@@ -57,7 +57,7 @@ async def lines(database: Database, asked: TableQuery) -> Lines:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Rows of some sites as they came."""
+    """Rows of several sites as read from the database."""
 
     written: list[result_rows.Written]  # all of a site together; none at all: the first one is too large for that
     pages_read: Mapping[UUID, int]
@@ -186,7 +186,7 @@ def completed(rows: Sequence[Mapping[str, Any]], pages_read: int) -> list[Mappin
 
 
 def complete(rows: Iterable[dict[str, Any]], keyword_pages: Mapping[str, int], pages_read: int) -> None:
-    """Add them to some rows of a site, of which it is known on how many pages each keyword is."""
+    """Set `flags`, `keyword_pages` and `site_pages` in rows of a site. The argument counts the pages per keyword."""
     for row in rows:
         pages = keyword_pages[row["keyword"]]
         row["flags"] = ";".join(_flags(row, pages, pages_read))

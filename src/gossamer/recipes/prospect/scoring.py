@@ -174,7 +174,7 @@ class Evidence:
         )
 
     def named_keywords(self) -> str:
-        """Those of unlinked mentions in the text, separated by semicolons; where they are too many, the first."""
+        """Return the keywords of unlinked mentions, separated by semicolons; a long list ends with "and N more"."""
         names = sorted(self._keywords)
         while len(joined := "; ".join(names)) > _LONGEST:
             names.pop()

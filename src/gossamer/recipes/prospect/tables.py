@@ -12,7 +12,7 @@ _RESULTS, _PROSPECTS = "results", "prospects"
 
 
 def _refuse(only: str, job: Job, since: Job | None) -> UserError | None:
-    """Filters that need a client's domain, or an earlier job."""
+    """Return the error for a filter whose client domain or earlier job is missing."""
     if only == UNLINKED and not job.params.get("client_domains"):
         return no_client(job)
     if only == ranking.NEW and since is None:
