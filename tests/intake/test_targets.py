@@ -90,7 +90,10 @@ SHAPES = {
     "quotes that do not match": 'a.com,"Foo\nb.org,"Bar"\n',
     "a quote that never ends": '"a.com\nb.org\n',
     "empty cells": "name,domain\nFoo,a.com\nNone,\n,,\nBar,b.org\n",
-    "a lone cell in a wider table": "name,domain\nFoo,a.com\nb.org\n",
+    "a lone cell in a wider table without titles": "Foo,a.com\nBar,a.com\nb.org\n",
+    "rows that end before the titled column": "Company,Website\nBooking.com\nFoo,a.com\nx.net,\nx.net\nBar,b.org\n",
+    "rows that end before an unusual title": "Firma,Adresse\nBooking.com\nFoo,a.com\nBar,b.org\n",
+    "a title and rows with more cells": "domain\na.com,x.net\nb.org\n",
     "a ragged table": "a.com\nb.org,US,extra\n",
     "one line": "a.com, b.org",
     "domain before site": "site,domain,url\nFoo Shop,a.com,http://x.net/1\nBar Shop,b.org,http://x.net/2\n",
@@ -102,6 +105,10 @@ SHAPES = {
 @pytest.mark.parametrize("content", SHAPES.values(), ids=SHAPES.keys())
 def test_the_same_two_domains_in_every_shape(path: Path, content: str) -> None:
     assert hosts(path, content) == ["a.com", "b.org"]
+
+
+def test_a_row_hidden_by_an_unmatched_quote_is_refused_and_not_left_out(path: Path) -> None:
+    assert "line 2" in refusal(path, 'name,domain\n"Foo,a.com\nBar,b.org\n').message
 
 
 ENCODINGS = {

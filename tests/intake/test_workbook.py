@@ -43,10 +43,11 @@ def hosts(path: Path) -> list[str]:
         [["a.com"], ["b.org"]],
         [["Domain"], ["a.com"], ["b.org"]],
         [["Company", "Website", "Since"], ["Acme", "https://a.com/x", date(2020, 1, 1)], ["Bee", "www.b.org", 4]],
+        [["Company", "Website"], ["x.net", None], ["Acme", "a.com"], ["Bee", "b.org"]],
         [["Acme", 12, "a.com"], ["Bee", 13.5, "b.org"]],
         [[], ["# remark"], ["a.com"], [], ["b.org"], ["a.com"]],
     ],
-    ids=["bare", "header", "named column", "unnamed column", "blank rows and remarks"],
+    ids=["bare", "header", "named column", "row without a website", "unnamed column", "blank rows and remarks"],
 )
 def test_the_first_sheet_is_read_by_the_rules_of_tables(tmp_path: Path, rows: list[list[object]]) -> None:
     assert hosts(write(tmp_path / "list.xlsx", *rows, second=[["not-this.com"]])) == ["a.com", "b.org"]

@@ -38,6 +38,7 @@ class Cell:
 class _Row:
     line: int
     cells: list[str]
+    is_unsplit: bool = False  # has delimiters, but an unmatched quote hides them
 
 
 def read_cells(text: str, looks_right: Callable[[str], bool]) -> list[Cell]:
@@ -78,7 +79,7 @@ def _of_rows(rows: list[_Row], looks_right: Callable[[str], bool]) -> list[Cell]
     if len(rows) == 1 and _is_one_line_list(rows[0], looks_right):
         return [Cell(rows[0].line, cell) for cell in rows[0].cells if cell.strip()]
     column, has_header = _column(rows, looks_right)
-    return list(_cells(rows[1:] if has_header else rows, column))
+    return list(_cells(rows[1:] if has_header else rows, column, has_header=has_header))
 
 
 def _told_delimiter(lines: list[str]) -> str:
@@ -132,7 +133,8 @@ def _rows(lines: list[str], delimiter: str) -> list[_Row]:
         # The comment may have been the end of a multi-line cell, including its closing quote.
         return [row for row in _table(lines, delimiter) if not row.cells or not _is_comment(row.cells[0])]
     # Unmatched quotes would swallow the lines up to the next quote.
-    return [_Row(number, _split(line, delimiter)) for number, line in enumerate(plain, start=1) if line]
+    split = [(number, line, _split(line, delimiter)) for number, line in enumerate(plain, start=1) if line]
+    return [_Row(number, cells, is_unsplit=len(cells) == 1 and delimiter in line) for number, line, cells in split]
 
 
 def _table(lines: list[str], delimiter: str) -> list[_Row]:
@@ -193,10 +195,11 @@ def _is_title(cells: list[str], column: int, fitting: int, looks_right: Callable
     return fitting > 0 and sum(bool(cell.strip()) for cell in cells) > 1
 
 
-def _cells(rows: Iterable[_Row], column: int) -> Iterator[Cell]:
+def _cells(rows: Iterable[_Row], column: int, *, has_header: bool) -> Iterator[Cell]:
     for row in rows:
-        # A line with a single cell in a wider table is used as that cell: better refused than lost.
-        position = 0 if len(row.cells) == 1 else column
+        # Below a header, a row that ends before the column has no entry: its cells belong to other titles. A single
+        # cell whose place is not known, in a guessed column or an unmatched quote, is better refused than lost.
+        position = 0 if len(row.cells) == 1 and (row.is_unsplit or not has_header) else column
         text = row.cells[position] if position < len(row.cells) else ""
         if text.strip():
             yield Cell(row.line, text)
