@@ -3,11 +3,13 @@
 import inspect
 import json
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
@@ -348,3 +350,14 @@ def test_the_key_is_not_sent_to_whoever_keeps_the_files(tmp_path: Path) -> None:
         assert [(asked, "authorization" in headers) for asked, headers, _ in heard] == [
             ("GET /bucket/r.csv?signature=1", False)
         ]
+
+
+def test_options_are_checked_before_anything_is_sent_and_any_iterable_is_a_list() -> None:
+    with scripted((201, {}, MADE)) as (url, heard), Client(url, "k") as client:
+        with pytest.raises(TypeError, match=r"unexpected option 'format'; there are formats, "):
+            client.scrape("http://a.test/", format=["text"])  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match="unexpected option 'name'"):
+            client.estimate("prospect", name="x")  # type: ignore[call-arg]
+        client.submit("prospect", "One", params=MappingProxyType({"depth": 1}), domains=deque(["a.test"]))
+    ((_, _, body),) = heard
+    assert {"params": {"depth": 1}, "domains": ["a.test"]}.items() <= json.loads(body).items()

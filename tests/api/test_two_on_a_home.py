@@ -11,7 +11,7 @@ def test_who_works_is_said(tmp_path: Path) -> None:
     home = tmp_path / "home"
     terminal = Terminal(home)
     idle = terminal.type("system", "workers").stdout
-    assert idle.startswith("No workers, and no jobs are running.")
+    assert idle.startswith("No workers, and no process of this data folder runs jobs.")
     assert "gossamer worker" not in idle, "there is no cluster they could belong to"
     with server(home, "--processes", "1") as first:
         assert "Jobs are worked here." in (home / "said.txt").read_text()

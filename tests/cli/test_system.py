@@ -34,7 +34,7 @@ async def fill(home: Path) -> None:
 
 async def test_who_works_and_what_waits(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path / "home")
-    assert "No workers, and no jobs are running." in terminal.type("system", "workers").stdout
+    assert "No workers, and no process of this data folder runs jobs." in terminal.type("system", "workers").stdout
     assert "Nothing waits" in terminal.type("system", "queue-status").stdout
     (terminal.home / "gossamer.db").unlink()
     await fill(terminal.home)
@@ -70,7 +70,7 @@ def test_workers_are_advised_where_there_is_a_cluster() -> None:
     for runner in (None, 0, 7):
         assert advice in _no_workers_sentence(Workers(now, (), runner, is_cluster=True))
         assert advice not in _no_workers_sentence(Workers(now, (), runner, is_cluster=False))
-    assert "Process 7 runs the jobs of this home" in _no_workers_sentence(Workers(now, (), 7, is_cluster=False))
+    assert "Process 7 runs the jobs of this data folder" in _no_workers_sentence(Workers(now, (), 7, is_cluster=False))
     assert "another process" in _no_workers_sentence(Workers(now, (), 0, is_cluster=False))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, text
 
-from gossamer.blobs.export_store import ExportStore, Installation
+from gossamer.blobs.export_store import ExportStore, StoredFile
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.clock import SystemClock
 from gossamer.crawl.completion import Closer
@@ -73,7 +73,7 @@ def most_at_once(tx: Tx) -> int:
 class Slow(ExportStore):
     """Takes its time for every file."""
 
-    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Installation:
+    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> StoredFile:
         await asyncio.sleep(0.15)
         return await super().keep(key, chunks)
 

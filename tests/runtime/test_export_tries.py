@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import update
 
-from gossamer.blobs.export_store import ExportStore, Installation
+from gossamer.blobs.export_store import ExportStore, StoredFile
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.blobs.objects import StorageAccess, open_objects
 from gossamer.blobs.seam import Blobs, BlobsAway, NoSuchBlob
@@ -36,7 +36,7 @@ class Hesitant(ExportStore):
         super().__init__(home, local, remote)
         self.complete, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Installation:
+    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> StoredFile:
         kept = await super().keep(key, chunks)
         self.complete.set()
         await self.go_on.wait()

@@ -73,7 +73,7 @@ CODES: Mapping[str, Code] = {
     "job.submit_key": Code(400, "An idempotency key has 1 to 200 visible characters, without spaces."),
     "job.targets": Code(400, "The recipe prospect is not given urls.", "Name what you want in `domains`."),
     "job.unusable": Code(400, "The parameters of the job are of another version."),
-    "key.not_found": Code(404, f"There is not a key {_ID}.", "See GET /v1/keys."),
+    "key.not_found": Code(404, f"There is no key {_ID}.", "See GET /v1/keys."),
     "keys.missing": Code(
         400,
         "enable_firecrawl needs a key to Firecrawl, and neither the request nor this server has one.",
@@ -104,7 +104,7 @@ CODES: Mapping[str, Code] = {
     "results.recipe": Code(400, "A scrape job has no prospects."),
     "results.verdict": Code(400, "'some' is not a verdict."),
     "robots-disallowed": Code(403, "https://shop.example/cart: robots.txt forbids it.", "robots.txt is always obeyed."),
-    "scrape.format": Code(400, "There is not a format 'poem'."),
+    "scrape.format": Code(400, "There is no format 'poem'."),
     "server.stopping": Code(503, "The server is being stopped.", "Try again."),
     "sitemap.empty": Code(400, "No page could be read from the sitemap https://shop.example/sitemap.xml."),
     "residential.missing": Code(
@@ -116,7 +116,7 @@ CODES: Mapping[str, Code] = {
     "sitemap.status": Code(409, "Cannot cancel job in status: succeeded", "It is over already."),
     "summary.recipe": Code(400, "There is no summary of a scrape job."),
     "urls.bad": Code(400, "'shop' is not the address of a page.", "Give one like https://shop.example/."),
-    "urls.empty": Code(400, "There is not an address in it."),
+    "urls.empty": Code(400, "There is no address in it."),
     "urls.too_many": Code(400, "A job has up to 50,000 addresses."),
     "usage": Code(400, "--filter is not for scrape jobs."),
     "usage.span": Code(400, "2026-12-01 to 2026-01-01 cannot be shown at once."),

@@ -14,7 +14,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Installation:
+class StoredFile:
     """A complete file and its location."""
 
     blob: Blob
@@ -35,18 +35,18 @@ class ExportStore:
         """The data folder that has to make a file for it to be stored correctly; "" if any may."""
         return "" if self.remote else self.home
 
-    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Installation:
+    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> StoredFile:
         """Store a file, first on the disk: so reading rows does not wait for a network, and an outage loses nothing."""
         blob = await self.local.put(key, chunks)
         if self.remote is None:
-            return Installation(blob, self.home)
+            return StoredFile(blob, self.home)
         try:
             await self.remote.put(key, self.local.open(key))
         except BlobsAway as error:
             log.warning("storage.away", key=key, why=str(error))
-            return Installation(blob, self.home, spooled=True)
+            return StoredFile(blob, self.home, spooled=True)
         await self.local.delete(key)
-        return Installation(blob, "")
+        return StoredFile(blob, "")
 
     async def send(self, key: str) -> None:
         """Copy a file from the disk into object storage; the local one stays until it is `dropped`."""

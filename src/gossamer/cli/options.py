@@ -70,7 +70,7 @@ JOB = typer.Argument(help="The job's id or 4 characters of it, its name, or 'las
 WITHOUT_COSTS = typer.Option(False, "--without-costs", help="Leave out costs.")
 TITLE = typer.Option("", "--title", help="Title of the workbook or report, instead of the job's name.", metavar="TEXT")
 CLIENT = typer.Option("", "--client", help="The client's name in the workbook or report.", metavar="NAME")
-UNLINKED_ONLY = typer.Option(False, "--unlinked-only", help="Only mentions without a link to the client.")
+UNLINKED_ONLY = typer.Option(False, "--unlinked-only", help="Only mentions without a link.")
 RIGHT = typer.Option(
     Right.SUBMIT, "--scope", metavar="read|submit|admin", help="What it may do; each includes the ones before it."
 )

@@ -90,14 +90,14 @@ def _room_line(found: Sequence[Worker]) -> str:
 def _no_workers_sentence(answer: Workers) -> str:
     """The process that works instead of workers. Suggests starting one only for a cluster."""
     if answer.runner:
-        said = f"Process {answer.runner} runs the jobs of this home; its working processes are starting."
+        said = f"Process {answer.runner} runs the jobs of this data folder; its working processes are starting."
     elif answer.runner is not None:
-        said = "No workers: another process works the jobs of this database by itself."
+        said = "No workers: another process runs the jobs of this database."
     else:
-        said = "No workers, and no jobs are running."
+        said = "No workers, and no process of this data folder runs jobs."
     if answer.is_cluster:
         return f"{said} Start a worker with 'gossamer worker'."
-    return said if answer.runner is not None else f"{said} 'gossamer job run' and 'gossamer serve' do, while they run."
+    return said if answer.runner is not None else f"{said} 'gossamer job run' and 'gossamer serve' do while they run."
 
 
 async def show_cluster_settings(home: Home, *, forget: bool, as_json: bool) -> None:

@@ -55,6 +55,7 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
 JobId = UUID | str
 _BACK = 1.0  # seconds before a broken stream is resumed
 _BREAKS = 30  # in a row, without an update between them
+_LISTS = frozenset({"domains", "formats", "urls"})
 
 
 class PageOptions(TypedDict, total=False):
@@ -94,7 +95,7 @@ class JobCalls:
         **options: Unpack[PageOptions],
     ) -> answers.Scraped:
         """Scrape one page. Raises `StillRunning` after `patience` seconds without a result; the job continues."""
-        wanted = _without_nothing(url=url, **options)
+        wanted = _body(PageOptions, options, url=url)
         call = Call("POST", "/v1/scrape", answers.Scraped, headers=_once(idempotency_key))
         until = asyncio.get_running_loop().time() + patience
         while True:
@@ -117,7 +118,7 @@ class JobCalls:
         **options: Unpack[PageOptions],
     ) -> answers.Accepted:
         """Start scraping one page without waiting: `job(id).result` locates the result; webhooks are notified."""
-        wanted = _without_nothing(url=url, **options)
+        wanted = _body(PageOptions, options, url=url)
         body = {**wanted, "async": True}
         call = Call("POST", "/v1/scrape", answers.Accepted, body=body, headers=_once(idempotency_key))
         return await self._transport.answer(call)
@@ -131,7 +132,7 @@ class JobCalls:
         **options: Unpack[PageOptions],
     ) -> answers.Accepted:
         """Scrape many pages as one job."""
-        wanted = _without_nothing(urls=urls, name=name, **options)
+        wanted = _body(PageOptions, options, urls=urls, name=name)
         call = Call("POST", "/v1/batch", answers.Accepted, body=wanted, headers=_once(idempotency_key))
         return await self._transport.answer(call)
 
@@ -148,7 +149,7 @@ class JobCalls:
     ) -> answers.Job:
         """Submit a job of any recipe. Without an idempotency key one is generated, so that retries are harmless."""
         steering = {"priority": priority, "max_concurrency": max_concurrency, "start": start}
-        wanted = _without_nothing(recipe=recipe, name=name, **steering, **options)
+        wanted = _body(JobOptions, options, recipe=recipe, name=name, **steering)
         call = Call("POST", "/v1/jobs", answers.Job, body=wanted, headers=_once(idempotency_key))
         _, headers, text = await self._transport.whole(call)
         made = self._transport.read(call, text)
@@ -156,7 +157,7 @@ class JobCalls:
 
     async def estimate(self, recipe: str, **options: Unpack[JobOptions]) -> answers.Estimate:
         """Estimate the cost of such a job. Nothing is created or fetched."""
-        wanted = _without_nothing(recipe=recipe, name="estimate", **options)
+        wanted = _body(JobOptions, options, recipe=recipe, name="estimate")
         return await self._transport.answer(Call("POST", "/v1/estimate", answers.Estimate, body=wanted))
 
     async def jobs(self, *, states: Sequence[str] = (), recipe: str = "") -> AsyncIterator[answers.Job]:
@@ -257,10 +258,23 @@ def _once(key: str | None) -> dict[str, str]:
     return {"Idempotency-Key": key or f"client-{uuid4().hex}"}
 
 
-def _without_nothing(**given: Any) -> dict[str, Any]:
-    """Return the arguments as a body, without those that are None or empty lists."""
-    listed = {name: list(value) if isinstance(value, tuple | set) else value for name, value in given.items()}
-    return {name: value for name, value in listed.items() if value is not None and value != []}
+def _body(kind: type, options: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """Return options as a request's body, without those that are None or empty lists.
+
+    Raises TypeError for an option that `kind` does not have: a server could only refuse it later.
+    """
+    known = kind.__annotations__
+    if unknown := [name for name in options if name not in known]:
+        raise TypeError(f"unexpected option {unknown[0]!r}; there are {', '.join(known)}")
+    body = {name: _plain(name, value) for name, value in {**options, **more}.items()}
+    return {name: value for name, value in body.items() if value is not None and value != []}
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a value as JSON has it: any iterable will do where a list is wanted."""
+    if name in _LISTS:
+        return list(value)
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 _LOOK, _LONGEST_LOOK = 0.1, 2.0  # seconds between checks of an unfinished export, increasing

@@ -72,8 +72,8 @@ return 1
 # KEYS: the place. ARGV after the run: holder.
 LEAVE = Script("return redis.call('ZREM', KEYS[1], ARGV[2])")
 
-# KEYS: the breaker, a hash: the fields of `State` in model/breaker.py, whose rules these are, and a field for the
-# requests and the failures of each bucket.
+# KEYS: the breaker, a hash: the fields of `BreakerState` in model/breaker.py, whose rules these are, and a field for
+# the requests and the failures of each bucket.
 _BREAKER = f"""{_NOW}
 local GONE, KEPT = 200000000, 3600000000
 local kept = {{}}

@@ -8,7 +8,7 @@ A file goes through three stations, each of which keeps only what it cannot deci
 
     bytes as sent    -> plain bytes    parse/unpack.py
     plain bytes      -> characters     here, by byte-order mark, declaration and looks
-    characters       -> entries        parse/listing.py for markup; here for lists of one address per line
+    characters       -> entries        `SitemapReader`: markup, or lists of one address per line
 
 Sitemaps are often broken. Whatever can be read for certain is read; an address that was cut off is not, since half an
 address is another address. The same bytes give the same entries however they were cut into chunks.

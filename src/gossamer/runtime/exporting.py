@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from gossamer.billing.prices import PriceList
-from gossamer.blobs.export_store import ExportStore, Installation
+from gossamer.blobs.export_store import ExportStore, StoredFile
 from gossamer.blobs.seam import BlobsAway
 from gossamer.db.database import Database, SqliteDatabase
 from gossamer.db.transactions import Tx
@@ -162,7 +162,7 @@ class Exporter:
         else:
             await self._database.write(exports.forget_file, export)
 
-    async def _made(self, export: Export) -> Installation | None:
+    async def _made(self, export: Export) -> StoredFile | None:
         """Return the complete file; None if the export was cancelled meanwhile."""
         chunks, total = await self._content(export)
         self._count(_lease(export), 0)
@@ -239,7 +239,7 @@ class Exporter:
     async def _beat(self, export: Export, total: int) -> bool:
         return await self._database.write(exports.beat, export, self._rows(export), total, LEASE)
 
-    async def _finished(self, export: Export, kept: Installation) -> bool:
+    async def _finished(self, export: Export, kept: StoredFile) -> bool:
         done = await self._database.write(
             exports.finish,
             export,

@@ -304,7 +304,7 @@ class IntegrationSettings(SettingsGroup):
         "names and keys such as maps=KEY,directory=KEY",
         default={},
     )
-    # Here come those of rungs: see settings/fields.py.
+    # The settings of rungs are added here, by the table in model/rungs.py.
     forward_proxy_listen: Annotated[str, BeforeValidator(a_listener)] = setting(
         "Where the forward proxy listens that your FlareSolverr goes out through; only this machine can reach it as "
         "long as it is loopback. With a range of ports each working process takes one of them",

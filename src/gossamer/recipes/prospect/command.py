@@ -145,7 +145,7 @@ SCREEN = Screen(
             "Only those with this verdict.",
             _verdict,
             "|".join(VERDICTS),
-            switch=("--unlinked-only", UNLINKED, "Only mentions without a link to the client."),
+            switch=("--unlinked-only", UNLINKED, "Only mentions without a link."),
         ),
     ),
     last="flags",
