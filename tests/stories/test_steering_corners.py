@@ -2,13 +2,14 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.stories.program import Terminal, Web, finish, quick_web
+from tests.stories.program import Terminal, Web, finish, quick_web, until
 
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("corners")]
 
@@ -103,6 +104,19 @@ def test_ctrl_c_twice_at_once_loses_nothing(terminal: Terminal, undisturbed: lis
     os.kill(running.pid, signal.SIGINT)
     code, output = finish(running)
     assert code == 3, output
+    _goes_on(terminal, job, undisturbed)
+
+
+def test_ctrl_c_twice_before_anything_was_read_pauses(terminal: Terminal, undisturbed: list[dict[str, Any]]) -> None:
+    running = terminal.begin(*terminal.prospect(*CAPS))
+    job = terminal.until_read(0)
+    until(lambda: "job.taken_up" in terminal.type("job", "history", job, "--json").stdout)
+    os.kill(running.pid, signal.SIGINT)
+    time.sleep(0.02)  # two of one kind that wait to be delivered would be one
+    os.kill(running.pid, signal.SIGINT)
+    code, output = finish(running)
+    assert (code, "Paused at 0/10 domains" in output) == (3, True), output
+    assert terminal.ask("job", "status", job)["state"] == "paused"
     _goes_on(terminal, job, undisturbed)
 
 

@@ -96,12 +96,12 @@ class Follower:
                 await self._finish_exports()
                 await self._finish_messages()
                 return job
-            if self._interrupts > 1:
-                return await self._stop_at_once(job)
             if self._interrupts and not asked:
                 asked = True
                 with suppress(UserError):  # it has just ended or been paused: the next look shows it
                     await control.pause(self._app.database, job)
+            if self._interrupts > 1:  # after the pause, also if both came between two looks
+                return await self._stop_at_once(job)
             await self._ensure_runner()
             await asyncio.sleep(_LOOK)
 
