@@ -497,7 +497,7 @@ def test_a_key_in_the_file_of_settings_is_refused_unseen() -> None:
     [
         (b'scrapingbee_key = "hunter2', "is not valid TOML."),
         (b"hunter2 = \xff", "is not valid TOML."),
-        (b"domain_rate = 2", "holds domain_rate, which is no secret."),
+        (b"domain_rate = 2", "holds domain_rate, which is not a secret."),
         (b'scrapingbee_key = "hunter2 hunter2"', "cannot be used, expected a key without spaces."),
         (None, "cannot be read: No such file or directory."),
     ],

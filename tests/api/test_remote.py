@@ -419,7 +419,7 @@ def test_what_can_go_wrong_is_one_sentence(working: Server, tmp_path: Path) -> N
         ("worker",),
         ("account", "list"),
     ):
-        assert "is about the machine it is typed on" in laptop.refused(*only_here), only_here
+        assert "only works for this machine" in laptop.refused(*only_here), only_here
     kept.chmod(0o644)
     assert "Others can read the key" in laptop.refused("job", "list")
     assert laptop.type("logout").stdout.endswith("Commands are about this machine.\n")

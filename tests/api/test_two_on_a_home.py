@@ -14,7 +14,7 @@ def test_who_works_is_said(tmp_path: Path) -> None:
     assert idle.startswith("No workers, and no process of this data folder runs jobs.")
     assert "gossamer worker" not in idle, "there is no cluster they could belong to"
     with server(home, "--processes", "1") as first:
-        assert "Jobs are worked here." in (home / "said.txt").read_text()
+        assert "Jobs run in this process." in (home / "said.txt").read_text()
         pid = first.process.pid
         end = time.monotonic() + 60
         while "1 process, at most http " not in (told := terminal.type("system", "workers").stdout):
@@ -25,8 +25,14 @@ def test_who_works_is_said(tmp_path: Path) -> None:
         assert not worker["silent"]
         with second_server(first, tmp_path / "second", "--processes", "1", settings={"GOSSAMER_HOME": str(home)}):
             said = (tmp_path / "second" / "said.txt").read_text()
-            assert f"Process {pid} works this home's jobs; this one takes over when that ends. Ctrl-C stops." in said
+            assert (
+                f"Process {pid} runs the jobs of this data folder; this one takes over when that ends. Ctrl-C stops."
+                in said
+            )
         elsewhere = {"GOSSAMER_DATABASE_URL": f"sqlite:///{home}/gossamer.db"}
         with second_server(first, tmp_path / "third", "--processes", "1", settings=elsewhere):
             said = (tmp_path / "third" / "said.txt").read_text()
-            assert "Another home works this database's jobs; this one takes over when that ends." in said
+            assert (
+                "A process of another data folder runs the jobs of this database; this one takes over when that ends."
+                in said
+            )

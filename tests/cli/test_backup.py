@@ -366,7 +366,7 @@ def test_nothing_is_restored_under_a_runner_or_another_process(terminal: Termina
     command = ("db", "restore", str(tmp_path / "copy.db"), "--yes")
     lock = HomeLock(terminal.home)
     assert lock.take()
-    assert f"A runner works this home (process {os.getpid()})." in refused(terminal, *command)
+    assert f"A runner is active in this data folder (process {os.getpid()})." in refused(terminal, *command)
     lock.release()
     with closing(sqlite3.connect(live(terminal))) as other:
         other.execute("SELECT count(*) FROM jobs").fetchone()

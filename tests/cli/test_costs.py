@@ -258,7 +258,7 @@ async def test_an_audit_holds_the_budgets_against_the_charges(tmp_path: Path) ->
 
 def test_limits_are_those_of_one_job() -> None:
     nothing = {"max_usd": None, "max_mb": None, "max_residential_mb": None, "processes": None}
-    with pytest.raises(UserError, match=r"Limits are those of one job\."):
+    with pytest.raises(UserError, match=r"Limits can only be set for one job\."):
         resume.function(None, everything=True, max_credits=5, **nothing, detach=False, as_json=False)
 
 
@@ -336,7 +336,7 @@ async def test_costs_stay_out_of_what_is_asked_for_without_them(
         capsys.readouterr()
         await show_summary(LocalHome(app), short(job.id), None, "", None, as_json=True, with_costs=False)
         assert "cost" not in orjson.loads(capsys.readouterr().out)
-        with pytest.raises(UserError, match="--without-costs is about the workbook"):
+        with pytest.raises(UserError, match="--without-costs only affects the workbook"):
             ExportOptions("results", "csv", costs=False).orders(Exportable(job, None, None), None)
 
 

@@ -216,7 +216,7 @@ async def test_a_damaged_file_leads_to_the_backup(home: Path) -> None:
         file.write(b"\xff" * (size // 4))
     found = await only("database", Level.FAIL)
     assert "is damaged" in found.sentence
-    assert "a copy" in found.next_step
+    assert "Restore a backup" in found.next_step
 
 
 async def test_a_look_through_the_file_ends_in_time(home: Path) -> None:
@@ -266,7 +266,7 @@ async def test_jobs_nobody_works_are_a_warning(home: Path) -> None:
     assert "gossamer job resume --all" in found.next_step
     lock = HomeLock(home)
     assert lock.take()
-    assert (await only("runner", Level.OK)).sentence == f"Process {os.getpid()} works this home."
+    assert (await only("runner", Level.OK)).sentence == f"Process {os.getpid()} runs the jobs of this data folder."
     lock.release()
     assert await findings("runner", Level.WARN)
 
@@ -279,7 +279,7 @@ async def test_of_this_home_the_lock_tells_and_of_others_their_row(home: Path) -
     assert (await only("runner", Level.WARN)).sentence == "Stopped, no worker: 1 job should be running."
     await database.write(leave, "runner", home_name(home))
     await database.write(enter, "runner", "home-else", 1, timedelta(seconds=30))
-    assert (await only("runner", Level.OK)).sentence == "home-else works this database."
+    assert (await only("runner", Level.OK)).sentence == "home-else runs the jobs of this database."
     await database.close()
 
 
@@ -313,7 +313,7 @@ async def test_what_waits_for_a_person_is_counted(
     assert (await only("alerts", Level.WARN)).next_step == "Read them: 'gossamer system alerts'."
     assert await findings("runner", Level.WARN)
     await database.write(enter, "runner", "home-else", 1, timedelta(seconds=30))
-    assert (await only("runner", Level.OK)).sentence == "home-else works this database."
+    assert (await only("runner", Level.OK)).sentence == "home-else runs the jobs of this database."
 
 
 async def test_a_server_tells_its_version_and_its_clock(

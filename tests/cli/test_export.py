@@ -198,8 +198,8 @@ def test_what_would_mean_nothing_is_refused(terminal: Terminal) -> None:
         ("--columns", ""): "--columns is empty.",
         ("--format", " , "): "--format is empty.",
         ("--bom", "--format", "json,xlsx"): "--bom is for csv, not for json and xlsx.",
-        ("--since-job", job): "--since-job is about prospects: csv of results says nothing of them.",
-        ("--since-job", job, "--type", "errors", "--format", "xlsx"): "xlsx of errors says nothing of them.",
+        ("--since-job", job): "--since-job only affects prospects, and csv of results does not contain them.",
+        ("--since-job", job, "--type", "errors", "--format", "xlsx"): "xlsx of errors does not contain them.",
     }.items():
         refused = terminal.type("job", "export", job, *typed, check=False)
         assert refused.returncode == 2

@@ -62,7 +62,7 @@ async def test_the_history_of_one_domain_and_the_last_of_many(home: Home) -> Non
     ]
     assert short[-1].startswith("Of domains and visits, only the last 2 events are shown.")
     refused = terminal.type("job", "history", job, "--site", "c.test", check=False)
-    assert (refused.returncode, "'c.test' is no domain of job" in refused.stderr) == (2, True)
+    assert (refused.returncode, "'c.test' is not a domain of job" in refused.stderr) == (2, True)
 
 
 async def test_a_dead_letter_is_listed_shown_and_retried(home: Home) -> None:

@@ -221,7 +221,7 @@ async def test_the_cap_holds_over_all_workers_and_lanes(database: AnyDatabase) -
     (alert,) = await database.read(alerts.recent, 5)
     assert alert.kind is AlertKind.CONCURRENCY
     assert alert.sentence.startswith(
-        "10 visits are being walked at once, more than GOSSAMER_MAX_CONCURRENCY allows (9)"
+        "10 visits are running at the same time, more than GOSSAMER_MAX_CONCURRENCY allows (9)"
     )
     next_one, _ = issuer_of(database, cap=10)
     await next_one.look()
@@ -243,7 +243,9 @@ async def test_a_job_has_no_more_than_its_own_cap_over_all_workers_and_lanes(dat
     lower, _ = issuer_of(database, per_job=5)
     await lower.look()
     (alert,) = await database.read(alerts.recent, 5)
-    assert alert.sentence.startswith("6 visits of one job are being walked at once, more than GOSSAMER_JOB_CONCURRENCY")
+    assert alert.sentence.startswith(
+        "6 visits of one job are running at the same time, more than GOSSAMER_JOB_CONCURRENCY"
+    )
 
 
 async def test_a_home_holds_a_jobs_own_cap_too(database: AnyDatabase) -> None:

@@ -162,7 +162,7 @@ async def test_a_database_that_is_being_worked_is_not_upgraded(
     rows: AnyDatabase, url: str, later_program: Path
 ) -> None:
     await rows.write(named_slots.enter, "runner", HOME, 1, timedelta(seconds=30))
-    with pytest.raises(UserError, match=f"being worked by {HOME}") as refused:
+    with pytest.raises(UserError, match=f"in use by {HOME}") as refused:
         await upgrade_database(url, SystemClock())
     assert refused.value.code == "database.in_use"
     assert await rows.read(revision) == NOW
@@ -187,8 +187,8 @@ async def test_a_cluster_is_upgraded_when_all_have_ended_and_until_then_it_is_sa
     assert worker["id"] in said
     assert f"The database is at revision {NOW} and is yet to be upgraded for this program" in said
     refused = terminal.type("db", "upgrade", check=False)
-    assert (refused.returncode, "being worked by cluster" in refused.stderr) == (2, True)
-    assert "'gossamer system workers' shows who is at work." in refused.stderr
+    assert (refused.returncode, "in use by cluster" in refused.stderr) == (2, True)
+    assert "'gossamer system workers' lists the running workers." in refused.stderr
     assert terminal.type("job", "list", check=False).returncode == 2, "anything else wants the upgrade first"
     await rows.write(lambda tx: tx.run(text("DELETE FROM workers")))
     await rows.write(named_slots.leave, "runner", "cluster")

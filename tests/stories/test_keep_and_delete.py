@@ -96,7 +96,7 @@ def test_results_are_kept_warned_of_hidden_had_back_forgotten_and_deleted(tmp_pa
     assert domain not in orjson.dumps(left).decode()
     assert terminal.ask("job", "status", short)["matches"] == len(left)
     terminal.type("job", "audit", short)
-    assert "Nothing here names it." in terminal.type("job", "forget", "--domain", domain).stdout
+    assert "No stored data mentions it." in terminal.type("job", "forget", "--domain", domain).stdout
 
     # Deleted, after being asked.
     assert typed(terminal, "job", "delete", short).returncode == 2
@@ -133,6 +133,6 @@ def test_a_home_without_jobs_has_nothing_to_keep_or_forget(tmp_path: Path) -> No
     terminal = Terminal(tmp_path / "home")
     assert terminal.type("system", "retention").stdout == "No job has results to keep.\n"
     assert terminal.type("system", "retention", "--dry-run").stdout == "Nothing is due.\n"
-    assert terminal.type("job", "forget", "--domain", "a.test").stdout == "Nothing here names it.\n"
+    assert terminal.type("job", "forget", "--domain", "a.test").stdout == "No stored data mentions it.\n"
     nothing = {"hidden": [], "shown": [], "deleted": [], "rows": 0, "files_left": 0}
     assert terminal.ask("system", "retention", "--run") == nothing

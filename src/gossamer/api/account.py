@@ -126,7 +126,7 @@ async def usage(
     if until - since > _LONGEST or since > until:
         raise UserError(
             "usage.span",
-            f"{since} to {until} cannot be shown at once.",
+            f"The period {since} to {until} is longer than 366 days, or ends before it begins.",
             hint="Ask for up to 366 days, first day first.",
         )
     if by == "day":

@@ -112,14 +112,14 @@ async def _who_works(app: App, *, api_only: bool) -> str:
     if api_only:
         return "Jobs run in another process."
     if runner := app.lock.holder():
-        return f"Process {runner} works this home's jobs; this one takes over when that ends."
+        return f"Process {runner} runs the jobs of this data folder; this one takes over when that ends."
     if runner is not None:
-        return "Another process works this home's jobs; this one takes over when that ends."
+        return "Another process runs the jobs of this data folder; this one takes over when that ends."
     home = await app.database.read(working_home)
     if home and home != app.home_name:
-        whose = "The cluster" if home == CLUSTER else "Another home"
-        return f"{whose} works this database's jobs; this one takes over when that ends."
-    return "Jobs are worked here."
+        whose = "The cluster" if home == CLUSTER else "A process of another data folder"
+        return f"{whose} runs the jobs of this database; this one takes over when that ends."
+    return "Jobs run in this process."
 
 
 def _greet(say: Callable[[str], None], listener: socket.socket, key: str, worked: str) -> None:

@@ -66,7 +66,7 @@ def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
     if not lock.take():
         raise UserError(
             "restore.runner",
-            f"A runner works this home (process {lock.holder()}).",
+            f"A runner is active in this data folder (process {lock.holder()}).",
             hint="Stop it first: 'gossamer job pause ID', or Ctrl-C where it runs.",
         )
     try:
@@ -101,7 +101,7 @@ def _embedded(settings: Settings, tool: str, file: str, first: str = "") -> Path
     command = f"{first} {address} && " * bool(first) + f"{tool} {address} {shlex.quote(file)}"
     raise UserError(
         "backup.server",
-        "The database is a Postgres server, which has tools of its own for this.",
+        "The database is on a Postgres server: use pg_dump and pg_restore.",
         hint=f"Run: {command}",
     )
 

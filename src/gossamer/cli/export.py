@@ -73,13 +73,14 @@ class ExportOptions:
         if not self.costs and not workbook:
             raise UserError(
                 "export.costs",
-                f"--without-costs is about the workbook: {' and '.join(formats)} of {self.type} says nothing of them.",
+                f"--without-costs only affects the workbook, and {' and '.join(formats)} of {self.type} has no costs.",
                 hint="Leave it out, or give --format xlsx.",
             )
         if (self.title or self.client) and not workbook:
             raise UserError(
                 "export.title",
-                f"--title and --client are about the workbook: {' and '.join(formats)} of {self.type} has neither.",
+                "--title and --client only affect the workbook, "
+                f"and {' and '.join(formats)} of {self.type} has neither.",
                 hint="Leave them out, or give --format xlsx.",
             )
         compared = workbook or (book is not None and self.type == book.ranked.table)
@@ -88,7 +89,7 @@ class ExportOptions:
             ranked, rows = (" or ".join(getattr(one, part).table for one in books) for part in ("ranked", "rows"))
             raise UserError(
                 "export.since",
-                f"--since-job is about {ranked}: {' and '.join(formats)} of {self.type} says nothing of them.",
+                f"--since-job only affects {ranked}, and {' and '.join(formats)} of {self.type} does not contain them.",
                 hint=f"Give --type {ranked}, or --format xlsx with --type {rows}.",
             )
 

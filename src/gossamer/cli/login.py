@@ -38,7 +38,7 @@ def log_in(text: str, key_file: Path | None) -> None:
     say(f"Logged in to {url}, account {account.id}{name}.")
     if version != __version__:
         say(f"The server has gossamer {version}, this is {__version__}: install the same version if commands fail.")
-    say("Commands are about it from now on. About this machine: 'gossamer --local ...', or 'gossamer logout'.")
+    say("Commands now apply to this server. For this machine: 'gossamer --local ...', or 'gossamer logout'.")
 
 
 def log_out() -> None:

@@ -67,7 +67,7 @@ async def forget_mentions(
         forgotten = removed and not dry_run
         say_json({"forgotten": forgotten, "jobs": [_as_json(one) for one in traces.found], "files_left": left})
     elif not removed:
-        say("Nothing here names it.")
+        say("No stored data mentions it.")
     else:
         say("Nothing was changed: this was a dry run." if dry_run else "Forgotten.")
     _say_left(left, quiet=as_json)
@@ -77,7 +77,7 @@ def _say_left(files: int, *, quiet: bool) -> None:
     if files:
         say(
             f"{formatting.plural(files, 'exported file')} could not be removed yet, because the storage does not "
-            "answer or another machine has them. They go as soon as jobs are worked there.",
+            "answer or another machine has them. They are removed as soon as jobs run there.",
             quiet=quiet,
         )
 
@@ -103,7 +103,7 @@ async def show_retention(home: Home, *, due_only: bool, as_json: bool) -> None:
         table.add_row(short(job.id), Text(job.name), str(job.state), f"{job.records:,}", *dates, _STEPS[one.step])
     tables.show(table)
     if any(one.step is not NextStep.KEEP for one in shown):
-        say("What is due is done while jobs are worked, or now with 'gossamer system retention --run'.")
+        say("Due deletions happen while jobs run, or now with 'gossamer system retention --run'.")
 
 
 async def run_retention(home: Home, *, as_json: bool) -> None:

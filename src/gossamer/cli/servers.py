@@ -58,8 +58,8 @@ def refuse_logged_in(command: str) -> None:
     if login:
         raise UserError(
             "remote.local_only",
-            f"'gossamer {command}' is about the machine it is typed on, and you are logged in to {login.url}.",
-            hint=f"Type it there, or 'gossamer --local {command} ...' for this machine.",
+            f"'gossamer {command}' only works for this machine, but you are logged in to {login.url}.",
+            hint=f"Run it on the server, or 'gossamer --local {command} ...' for this machine.",
         )
 
 

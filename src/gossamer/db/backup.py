@@ -112,7 +112,8 @@ def _damaged_here(source: Path, flaw: str) -> UserError:
     return UserError(
         "database.damaged",
         f"{source} is damaged: {flaw}.",
-        hint="Go back to a copy with 'gossamer db restore FILE', or move it away to begin anew.",
+        hint="Restore a backup with 'gossamer db restore FILE', or move the damaged file away to start with an empty "
+        "database.",
     )
 
 

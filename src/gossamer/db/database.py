@@ -77,6 +77,6 @@ def open_database(
         return PostgresDatabase(f"postgresql://{rest}", clock, pool=pool, longest=longest, pooled=pooled)
     raise UserError(
         "database.unknown",
-        f"GOSSAMER_DATABASE_URL begins with {url.partition(':')[0]!r}.",
+        f"GOSSAMER_DATABASE_URL begins with {url.partition(':')[0]!r}, which is not a supported database.",
         hint="Use sqlite:///path/to/file.db or postgresql://user@host/database.",
     )

@@ -118,9 +118,9 @@ def _bring_up(tx: Tx, where: str) -> str | None:
     if found is not None and (home := working_home(tx)):
         raise UserError(
             "database.in_use",
-            f"{where} is at revision {found} and being worked by {home}: it cannot be upgraded to {HEAD} meanwhile.",
-            hint="Stop the gossamer that works it (Ctrl-C, or end its process), wait 30 seconds, and try again. "
-            "'gossamer system workers' shows who is at work.",
+            f"{where} is at revision {found} and in use by {home}: it cannot be upgraded to {HEAD} meanwhile.",
+            hint="Stop the gossamer process that uses this database (Ctrl-C, or kill it), wait 30 seconds, and try "
+            "again. 'gossamer system workers' lists the running workers.",
         )
     upgrade(tx)
     return found

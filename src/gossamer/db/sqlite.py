@@ -256,7 +256,8 @@ class SqliteDatabase:
             raise UserError(
                 "database.damaged",
                 f"{self.path} is damaged: {error.orig}.",
-                hint="Go back to a copy with 'gossamer db restore FILE', or move it away to begin anew.",
+                hint="Restore a backup with 'gossamer db restore FILE', or move the damaged file away to start with "
+                "an empty database.",
             ) from error
 
     async def tidy(self) -> None:

@@ -37,7 +37,9 @@ class Wish:
         table = table_named(self.type, job.recipe)
         table.choose(self.columns)
         if self.only and self.only not in table.filters:
-            raise UserError("export.filter", f"{self.only!r} is no filter of {self.type}.", hint=_known(table.filters))
+            raise UserError(
+                "export.filter", f"{self.only!r} is not a filter of {self.type}.", hint=_known(table.filters)
+            )
         if refused := table.refuse(self.only, job, self.since) if table.refuse else None:
             raise refused
         return [

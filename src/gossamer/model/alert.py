@@ -171,7 +171,7 @@ ALERTS: Mapping[str, str] = {
         "be reached from there: 'gossamer doctor'."
     ),
     "concurrency": (
-        "{visits} visits{of} are being walked at once, more than {setting} allows ({cap}). See that all "
+        "{visits} visits{of} are running at the same time, more than {setting} allows ({cap}). See that all "
         "workers have the same setting: 'gossamer system workers'."
     ),
     "connections": (

@@ -48,7 +48,7 @@ class Conditions:
         for column in self.switches:
             flag, value, _ = known[column].switch or ("", "", "")
             if column in given:
-                raise UserError("usage", f"{flag} is --{column} {value}.", hint="Give one of them.")
+                raise UserError("usage", f"{flag} means the same as --{column} {value}.", hint="Give one of them.")
             given[column] = value
         return Where(self.site(), {column: known[column].check(job, text) for column, text in given.items()})
 

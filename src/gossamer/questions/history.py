@@ -69,7 +69,7 @@ async def _site_history(database: Database, job: Job, text: str) -> SiteHistory:
     if known is None:
         raise UserError(
             "pages.site",
-            f"{text!r} is no domain of this job.",
+            f"{text!r} is not a domain of this job.",
             hint=f"See 'gossamer job sites {short(job.id)}' for the ones it has.",
         )
     return known
@@ -112,7 +112,7 @@ async def _site(database: Database, job: Job, text: str) -> UUID:
         return site_id
     raise UserError(
         "history.site",
-        f"{text!r} is no domain of job {short(job.id)}.",
+        f"{text!r} is not a domain of job {short(job.id)}.",
         hint=f"See 'gossamer job sites {short(job.id)}' for the ones there are.",
     )
 

@@ -238,7 +238,7 @@ class Table:
         if missing is not None:
             raise UserError(
                 "export.column",
-                f"{missing!r} is no column of {self.name}.",
+                f"{missing!r} is not a column of {self.name}.",
                 hint=f"There are {', '.join(known)}.",
             )
         return tuple(known[name] for name in dict.fromkeys(wanted))

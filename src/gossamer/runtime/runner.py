@@ -127,7 +127,7 @@ class Runner:
         while True:
             await asyncio.sleep(_CHECKPOINT)
             if not await self._slots.enter(RUNNER, self._home, 1, RUNNER_KEPT):
-                raise GossamerError("Another home has begun to work this database while we could not reach it.")
+                raise GossamerError("Another data folder has begun to use this database while it could not be reached.")
 
     async def _tidy(self) -> None:
         while True:

@@ -148,7 +148,7 @@ def secret_values(names: Collection[str]) -> dict[str, Any]:
     if unknown:
         raise UserError(
             "settings.no_secret",
-            f"{path} holds {unknown[0]}, which is no secret.",
-            hint=f"Settings that are none belong into the environment or into {TOML_NAME}.",
+            f"{path} holds {unknown[0]}, which is not a secret.",
+            hint=f"Other settings belong in the environment or in {TOML_NAME}.",
         )
     return values

@@ -134,7 +134,7 @@ def resume(
     if (job is None) != everything:
         raise UserError("usage", "Give one job id, or --all.", hint="See 'gossamer job list' for the ids.")
     if everything and cap != Cap():
-        raise UserError("usage", "Limits are those of one job.", hint="Give its id instead of --all.")
+        raise UserError("usage", "Limits can only be set for one job.", hint="Give its id instead of --all.")
 
     async def work(home: "Home") -> int:
         if job is None:

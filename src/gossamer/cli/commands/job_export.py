@@ -87,7 +87,7 @@ def job_export(
             "usage", "--detach returns at once: it does not go with --wait or --output.", hint="Choose one."
         )
     if only and unlinked_only:
-        raise UserError("usage", "--unlinked-only is --filter unlinked.", hint="Give one of them.")
+        raise UserError("usage", "--unlinked-only means the same as --filter unlinked.", hint="Give one of them.")
     options = export.ExportOptions(
         kind,
         form,

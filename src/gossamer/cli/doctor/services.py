@@ -287,7 +287,7 @@ async def _file(database: SqliteDatabase) -> list[CheckResult]:
     flaw = await database.read(health.flaw, _CHECK_TIME)
     if flaw:
         found = [
-            fail("database", f"{database.path} is damaged: {flaw}.", "Go back to a copy: 'gossamer db restore FILE'.")
+            fail("database", f"{database.path} is damaged: {flaw}.", "Restore a backup: 'gossamer db restore FILE'.")
         ]
     elif flaw is None:
         said = f"{database.path} is too large to be looked through in {_CHECK_TIME.seconds} s; nothing wrong so far."
@@ -297,7 +297,9 @@ async def _file(database: SqliteDatabase) -> list[CheckResult]:
     size = log.stat().st_size if log.exists() else 0
     if size > _LARGEST_LOG:
         said = f"{log} has grown to {size / 1_000_000:,.0f} MB: something keeps reading the database."
-        found.append(warn("database", said, "End other programs that have the file open; the runner then shrinks it."))
+        found.append(
+            warn("database", said, "Close other programs that have the file open; the runner then shrinks it.")
+        )
     return found
 
 
@@ -318,7 +320,7 @@ async def _server(database: PostgresDatabase) -> list[CheckResult]:
     if abs(ahead) > _CLOCKS_APART:
         side = "ahead of" if ahead > timedelta() else "behind"
         said = f"The server's clock is {formatting.duration(abs(ahead))} {side} this machine's."
-        findings.append(warn("server clock", said, "Set both by the network (timedatectl set-ntp true)."))
+        findings.append(warn("server clock", said, "Synchronise both over the network (timedatectl set-ntp true)."))
     return findings
 
 
@@ -327,7 +329,9 @@ async def _times(database: _Open) -> CheckResult:
     now = await database.read(lambda tx: tx.now)
     if newest and newest > now + _STEPPED_BACK:
         said = f"The newest row is from {formatting.duration(newest - now)} in the future: the clock was set back."
-        return warn("row times", said, "Set it by the network; until then jobs wait for times in the future.")
+        return warn(
+            "row times", said, "Synchronise the clock over the network; until then jobs wait for times in the future."
+        )
     return ok("row times", "No row is from the future.")
 
 
@@ -340,9 +344,9 @@ def _runner(settings: Settings, home: str | None, unfinished: int) -> list[Check
         said = f"Stopped, no worker: {unfinished:,} job{'' if unfinished == 1 else 's'} should be running."
         return [warn("runner", said, "Go on with them: 'gossamer job resume --all'.")]
     if process is None:
-        return [ok("runner", f"{home} works this database." if home else "No jobs are running.")]
+        return [ok("runner", f"{home} runs the jobs of this database." if home else "No jobs are running.")]
     if process and _lives(process):
-        return [ok("runner", f"Process {process} works this home.")]
+        return [ok("runner", f"Process {process} runs the jobs of this data folder.")]
     lock = settings.home / "runner.lock"
     said = f"The runner (process {process or 'unknown'}) is gone, and something it started still holds {lock}."
     return [warn("runner", said, f"It should end within a minute. If not: 'fuser {lock}' names it.")]

@@ -17,7 +17,7 @@ def _refuse(only: str, job: Job, since: Job | None) -> UserError | None:
         return no_client(job)
     if only == ranking.NEW and since is None:
         return UserError(
-            "export.since", "What is new is not known without an earlier job.", hint="Name one with --since-job."
+            "export.since", "The filter 'new' needs an earlier job to compare with.", hint="Name one with --since-job."
         )
     return None
 
