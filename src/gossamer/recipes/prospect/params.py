@@ -89,5 +89,5 @@ class ProspectParams(FetchingParams):
     @classmethod
     def _has_a_client(cls, competitors: list[str], info: ValidationInfo) -> list[str]:
         if competitors and not info.data.get("client_domains"):
-            raise ValueError("competitors need a client's domain to be compared with")
+            raise ValueError("without a client's domain there is nothing to compare competitors with")
         return competitors
