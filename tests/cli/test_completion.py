@@ -84,7 +84,7 @@ def test_every_choice_that_help_shows_is_offered() -> None:
         param for command in commands().values() if not hasattr(command, "commands") for param in command.params
     ]
     for param in parameters:
-        if "|" in (param.metavar or "") or param.metavar in ("MODE", "RUNGS", "STATE", "LANE", "SHELL"):
+        if "|" in (param.metavar or "") or param.metavar in ("MODE", "METHODS", "STATE", "LANE", "SHELL"):
             assert known_values(param.name, param.metavar), param.name
     assert {param.metavar for param in parameters if param.name in JOBS} == {"ID"}
 

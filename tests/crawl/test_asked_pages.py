@@ -158,7 +158,7 @@ async def test_a_secret_that_is_not_there_fails_the_page_and_says_which(tmp_path
         (summary,) = await deps.database.read(sites.summaries, job_id)
         assert summary.trouble
         assert summary.trouble.sentence == (
-            "Needs a rung that is not configured here (the secret maps, which GOSSAMER_SECRETS lacks)"
+            "Needs a method that is not configured here (the secret maps, which GOSSAMER_SECRETS lacks)"
         )
 
 

@@ -152,7 +152,7 @@ def test_a_page_whose_rung_is_missing_says_which() -> None:
     cut = Ladder((DIRECT,), (RUNGS["scrapingbee-standard"], RUNGS["scrapingbee-js"]))
     step = next_step(page(1), cut, Trouble(Reason.HOLLOW, http_status=200), NOW, 0)
     assert isinstance(step, Fail)
-    assert step.trouble.sentence == "Needs a rung that is not configured here (scrapingbee-js: Page needs JavaScript)"
+    assert step.trouble.sentence == "Needs a method that is not configured here (scrapingbee-js: Page needs JavaScript)"
     assert next_step(page(4), cut, BUSY, NOW, 0) == Fail(BUSY), "what waiting may cure needs no other rung"
 
 

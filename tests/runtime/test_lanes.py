@@ -124,9 +124,9 @@ async def test_without_the_rung_the_same_pages_are_missing_and_say_why(
         failed = await deps.database.read(sites.summaries, job_id)
         said = {one.trouble.sentence for one in failed if one.trouble and one.trouble.reason is Reason.NOT_CONFIGURED}
         assert said <= {
-            "Needs a rung that is not configured here (scrapingbee-standard: HTTP 403 Forbidden)",
-            "Needs a rung that is not configured here (scrapingbee-js: Page needs JavaScript)",
-            "Needs a rung that is not configured here (scrapingbee-js: Empty page)",
+            "Needs a method that is not configured here (scrapingbee-standard: HTTP 403 Forbidden)",
+            "Needs a method that is not configured here (scrapingbee-js: Page needs JavaScript)",
+            "Needs a method that is not configured here (scrapingbee-js: Empty page)",
         }
         assert said
 

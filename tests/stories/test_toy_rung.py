@@ -146,7 +146,7 @@ async def test_without_its_key_it_is_not_to_be_had_and_its_settings_are_checked(
         assert "GOSSAMER_TOY_KEY cannot be used, expected a key without spaces." in said
         assert "two words" not in said
         said = await asyncio.to_thread(refused, "--ladder", "direct,toy", GOSSAMER_PLUGINS="")
-        assert "--ladder: there is no rung 'toy'." in said
+        assert "--ladder: there is no method 'toy'." in said
 
 
 async def test_the_api_knows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

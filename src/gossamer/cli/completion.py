@@ -52,7 +52,7 @@ def _lanes() -> Sequence[str]:
 # By the parameter's name and its metavar. A metavar that is itself a list, like csv|json, needs no entry.
 _KNOWN: dict[tuple[str, str], Callable[[], Sequence[str]]] = {
     ("mode", "MODE"): _modes,
-    ("ladder", "RUNGS"): lambda: list(RUNGS),
+    ("ladder", "METHODS"): lambda: list(RUNGS),
     ("lane", "LANE"): _lanes,
     ("state", "STATE"): lambda: list(JobState),
     ("events", "NAME,NAME,..."): lambda: WANTED,

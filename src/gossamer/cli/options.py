@@ -34,7 +34,7 @@ MODE = typer.Option(
 LADDER = typer.Option(
     None,
     "--ladder",
-    metavar="RUNGS",
+    metavar="METHODS",
     help="Custom list of fetch methods, in the order they are tried, like direct,stealth.",
 )
 

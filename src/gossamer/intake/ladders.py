@@ -99,15 +99,15 @@ def _read_ladder(text: str, here: Collection[str]) -> list[str]:
         if name not in RUNGS:
             raise UserError(
                 "job.ladder",
-                f"--ladder: there is no rung {name!r}.",
-                hint=f"Rungs that can be used here: {', '.join(here)}.",
+                f"--ladder: there is no method {name!r}.",
+                hint=f"Methods that can be used here: {', '.join(here)}.",
             )
         if name in names[:at]:
-            raise UserError("job.ladder", f"--ladder has {name} twice.", hint="Name each rung once, cheapest first.")
+            raise UserError("job.ladder", f"--ladder has {name} twice.", hint="Name each method once, cheapest first.")
         if name not in here:
             raise UserError(
                 "job.rung_not_configured",
                 f"--ladder: {name} is not configured here.",
-                hint=f"{_HOW} for what it needs. Rungs that can be used here: {', '.join(here)}.",
+                hint=f"{_HOW} for what it needs. Methods that can be used here: {', '.join(here)}.",
             )
     return [] if names == [DIRECT.name] else names

@@ -72,7 +72,7 @@ class Reason(Enum):
 
     RUNG_SKIPPED = ("Not tried: {detail} failed twice in a row on this site", Cure.CLIMB)
     NOT_WORTH_PAYING = ("Not paid for: {detail}", Cure.NONE)
-    NOT_CONFIGURED = ("Needs a rung that is not configured here ({detail})", Cure.NONE)
+    NOT_CONFIGURED = ("Needs a method that is not configured here ({detail})", Cure.NONE)
 
     SAME_AS = ("Same page as {detail}", Cure.NONE)
     MOVED = ("Redirects to another site ({detail})", Cure.NONE)

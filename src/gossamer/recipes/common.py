@@ -14,7 +14,7 @@ from gossamer.model.url import site_of_url
 def _distinct_rungs(names: list[str]) -> list[str]:
     for at, name in enumerate(names):
         if name not in RUNGS or name in names[:at]:
-            raise ValueError(f'"{name}" is not a rung, or stands there twice')
+            raise ValueError(f'"{name}" is not a method, or stands there twice')
     return names
 
 

@@ -373,7 +373,7 @@ class SpendingSettings(SettingsGroup):
         allow_inf_nan=False,
     )
     prices: Prices = setting(
-        "What single rungs cost, instead of what the table says: credits at worst, dollars per credit or per gigabyte",
+        "What methods cost, instead of what the table says: credits at worst, dollars per credit or per gigabyte",
         "prices such as scrapingbee-js=5,firecrawl=5@0.0008,residential=8/GB",
         default={},
     )

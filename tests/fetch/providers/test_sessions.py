@@ -220,7 +220,7 @@ def test_a_provider_that_is_not_set_up_says_what_is_missing(rung: str) -> None:
     clock = SystemClock()
     desk = Providers({}, clock, MemoryPlaces(clock), holder="test")
     assert desk.rungs == ()
-    with pytest.raises(UserError, match=f"The rung {rung} cannot be used here: GOSSAMER_") as caught:
+    with pytest.raises(UserError, match=f"The method {rung} cannot be used here: GOSSAMER_") as caught:
         open_provider(rung, desk, None)  # type: ignore[arg-type]
     assert caught.value.code == "provider.missing"
 

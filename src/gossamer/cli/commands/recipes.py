@@ -85,7 +85,7 @@ _PRINTED: Shared = {
     "--ladder": (
         str | None,
         typer.Option(
-            None, "--ladder", metavar="RUNGS", help="Custom list of fetch methods, like direct,scrapingbee-js."
+            None, "--ladder", metavar="METHODS", help="Custom list of fetch methods, like direct,scrapingbee-js."
         ),
     ),
     "--max-credits": (int | None, options.MAX_CREDITS),

@@ -101,7 +101,7 @@ def run_worker(
     ),
     processes: int = typer.Option(4, min=1, max=256, help="Number of processes."),
 ) -> None:
-    """Run a worker of a cluster until it is stopped. Clusters need Postgres, Redis and a broker.
+    """Run a worker of a cluster until it is stopped. Clusters need Postgres and Redis.
 
     Examples:
 

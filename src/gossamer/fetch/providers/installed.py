@@ -140,7 +140,7 @@ class Providers:
         if missing:
             raise UserError(
                 "provider.missing",
-                f"The rung {rung} cannot be used here: {missing} is not set.",
+                f"The method {rung} cannot be used here: {missing} is not set.",
                 hint="Set it in the environment, or choose another mode. See docs/howto/use-a-provider.md.",
             )
         return self._access.get(row.name, ProviderAccess())
