@@ -197,6 +197,7 @@ def test_what_would_mean_nothing_is_refused(terminal: Terminal) -> None:
     for typed, said in {
         ("--columns", ""): "--columns is empty.",
         ("--format", " , "): "--format is empty.",
+        ("--format", "csv", "--output", "t.xlsx"): "t.xlsx ends like xlsx, and --format says csv. Let it end in .csv",
         ("--bom", "--format", "json,xlsx"): "--bom is for csv, not for json and xlsx.",
         ("--since-job", job): "--since-job only affects prospects, and csv of results does not contain them.",
         ("--since-job", job, "--type", "errors", "--format", "xlsx"): "xlsx of errors does not contain them.",

@@ -58,6 +58,16 @@ def test_the_end_says_how_many_succeeded_and_where_the_failures_are() -> None:
     assert none.startswith("Completed: 4,573 succeeded, 0 failed. ")
 
 
+def test_a_table_is_offered_only_where_it_has_rows() -> None:
+    job = replace(JOB, state=JobState.COMPLETED)
+    for said in (report.ending_lines(job, PROGRESS), report.status_lines(job, PROGRESS, None, NOW)):
+        assert said[-1].startswith("Get the table with ")
+    empty = Progress(sites_total=2, sites_failed=2)
+    for said in (report.ending_lines(job, empty), report.status_lines(job, empty, None, NOW)):
+        assert said[-1]
+        assert not any("Get the table" in line for line in said)
+
+
 def test_every_ending_has_its_exit_code_and_its_next_step() -> None:
     endings = {
         JobState.COMPLETED: 0,

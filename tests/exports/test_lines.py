@@ -1,12 +1,13 @@
 """Reading rows for files: in order, in bounded batches, and the same however a site's rows are read."""
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gossamer.errors import UserError
-from gossamer.exports.formats import FORMATS, format_of_file, formats_named
+from gossamer.exports.formats import FORMATS, format_of_file, formats_named, refuse_other_ending
 from gossamer.exports.make import Order
 from gossamer.exports.orders import Wish, file_name, order_of, request_of
 from gossamer.exports.xlsx import CUT, MOST_TEXT, cut
@@ -148,6 +149,10 @@ def test_formats_by_name_and_by_ending(tmp_path: Any) -> None:
     for ending in ("pdf", "txt", "xls"):
         with pytest.raises(UserError, match="does not end like"):
             format_of_file(tmp_path / f"a.{ending}")
+    with pytest.raises(UserError, match=r"t\.xlsx ends like xlsx, and --format says csv\."):
+        refuse_other_ending(tmp_path / "t.xlsx", FORMATS["csv"])
+    for name in ("t.CSV", "t", "t.txt", "-"):
+        refuse_other_ending(Path(name), FORMATS["csv"])
     for wrong in ("pdf", "csv,pdf", "", ","):
         with pytest.raises(UserError, match="not a format"):
             formats_named(wrong)

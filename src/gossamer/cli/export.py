@@ -17,7 +17,7 @@ from gossamer.cli.home import Home
 from gossamer.cli.main import FAILED
 from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
-from gossamer.exports.formats import format_of_file, formats_named
+from gossamer.exports.formats import format_of_file, formats_named, refuse_other_ending
 from gossamer.exports.make import Order
 from gossamer.exports.orders import Wish, file_name, table_named
 from gossamer.exports.write import write_file, write_stream
@@ -56,6 +56,8 @@ class ExportOptions:
             raise UserError(
                 "export.one_file", "--output takes one file; give a single --format.", hint="Or leave --output out."
             )
+        if output is not None:
+            refuse_other_ending(output, formats[0])
         table = table_named(self.type, found.job.recipe)
         self._refuse_what_means_nothing([one.name for one in formats], table.book)
         # A file written to this machine gets its byte order mark here, even if a server makes it.

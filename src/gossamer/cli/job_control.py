@@ -30,7 +30,7 @@ async def submit(home: Home, request: JobRequest, *, processes: int | None, deta
     created = "created" if submitted.is_new else "was created before with this key"
     say(f"Job {job.id} (short: {short(job.id)}) {created}", quiet=as_json)
     now = await home.ask(jobs.standing, str(job.id))
-    hint = report.next_step(job, now.runner)
+    hint = report.next_step(job, now.runner, now.progress)
     if not submitted.is_new and (job.state is not JobState.RUNNING or not request.start):
         return await _answer(home, job.id, as_json, [f"It is {job.state}. {hint}".rstrip()])
     if not request.start:

@@ -89,7 +89,7 @@ def status_lines(
         lines.append(f"Throughput: Averaging {formatting.per_hour(progress):,.0f} domains/hour over last {span}")
     lines.append(f"Last activity: {formatting.ago(progress.last_activity, now)}")
     lines += besides
-    hint = next_step(job, runner)
+    hint = next_step(job, runner, progress)
     return [*lines, hint] if hint else lines
 
 
@@ -157,7 +157,7 @@ _AT_LIMIT = PAUSES["budget"].partition("(")[0]
 _LIMITS = {"residential": "--max-residential-mb", "MB of traffic": "--max-mb", "$": "--max-usd"}
 
 
-def next_step(job: Job, runner: int | None) -> str:
+def next_step(job: Job, runner: int | None, progress: Progress) -> str:
     identifier = short(job.id)
     if formatting.shown_state(job, runner) == formatting.NO_WORKER:
         return f"Go on with 'gossamer job resume {identifier}', or with all jobs: 'gossamer job resume --all'."
@@ -168,7 +168,7 @@ def next_step(job: Job, runner: int | None) -> str:
             return f"Start it with 'gossamer job start {identifier}'."
         case JobState.PAUSED | JobState.CANCELLED | JobState.FAILED:
             return _resume(job)
-        case JobState.COMPLETED:
+        case JobState.COMPLETED if job.extent.in_pages or progress.records:  # a table of pages names failed ones too
             name = "pages.jsonl" if job.extent.in_pages else "results.csv"
             return f"Get the table with 'gossamer job export {identifier} --output {name}'."
     return ""
@@ -218,14 +218,15 @@ def ending_lines(
     identifier = short(job.id)
     match job.state:
         case JobState.COMPLETED:
-            return [
+            lines = [
                 f"{'Failed' if formatting.has_failed(job, progress) else 'Completed'}: {_outcome(job, progress)}",
                 *_error_report(job, progress),
                 *methods,
                 *_which_failed(job, progress, reasons),
                 *costs,
-                next_step(job, None),
             ]
+            hint = next_step(job, None, progress)
+            return [*lines, hint] if hint else lines
         case JobState.PAUSED | JobState.PAUSING:
             where = f"{str(job.state).capitalize()} at {formatting.progress_text(job, progress)}."
             return [" ".join(part for part in (where, job.reason, _resume(job)) if part), *costs]
@@ -269,9 +270,9 @@ def unfinished_lines(job: Job, progress: Progress, runner: int | None) -> list[s
     """The last lines for a user who only watched a job that is not over."""
     where = formatting.progress_text(job, progress)
     if formatting.shown_state(job, runner) == formatting.NO_WORKER:
-        return [f"{formatting.NO_WORKER.capitalize()}, at {where}. {next_step(job, runner)}"]
+        return [f"{formatting.NO_WORKER.capitalize()}, at {where}. {next_step(job, runner, progress)}"]
     if job.state is JobState.PENDING:
-        return [job.reason or f"The job has not been started. {next_step(job, runner)}"]
+        return [job.reason or f"The job has not been started. {next_step(job, runner, progress)}"]
     return [f"Left at {where}. The job goes on; look again with 'gossamer job watch {short(job.id)}'."]
 
 

@@ -63,3 +63,14 @@ def format_of_file(path: Path) -> Format:
             hint=f"Let it end in one of {', '.join(FORMATS)}, or say with --format what it is to be.",
         )
     return FORMATS[ending or "csv"]
+
+
+def refuse_other_ending(path: Path, form: Format) -> None:
+    """Raise UserError for a file whose ending names another format than the one it is to get."""
+    ending = path.suffix.lower().removeprefix(".")
+    if ending in FORMATS and ending != form.name:
+        raise UserError(
+            "export.format",
+            f"{path.name} ends like {ending}, and --format says {form.name}.",
+            hint=f"Let it end in .{form.name}, or give --format {ending}.",
+        )
