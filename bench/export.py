@@ -192,6 +192,9 @@ def _records(known: dict[str, UUID], rows: int) -> Iterator[tuple[str, UUID, rec
             "link_url": "",
             "anchor_text": "",
             "position": "body",
+            "page_date": "",
+            "outbound_links": 0,
+            "outbound_followed": 0,
         }
         record = Record("match", (url, keyword, str(number)), data)
         yield url, known[host], records.place(record, url_key(url), known[host])

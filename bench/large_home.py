@@ -15,7 +15,7 @@ from gossamer.clock import SystemClock
 from gossamer.db.schema import ready_database
 from gossamer.db.transactions import Tx
 from gossamer.model.job import Target
-from gossamer.model.record import Record
+from gossamer.model.record import Record, Value
 from gossamer.model.states import JobState
 from gossamer.model.url import url_key
 from gossamer.recipes.prospect import MATCH
@@ -117,12 +117,25 @@ def _add_site(connection: sqlite3.Connection, job_id: UUID, host: str, site_id: 
     )
 
 
+# The columns about links, as every row has them.
+_UNLINKED: dict[str, Value] = {
+    "verdict": "",
+    "link_url": "",
+    "anchor_text": "",
+    "position": "body",
+    "page_date": "",
+    "outbound_links": 0,
+    "outbound_followed": 0,
+}
+
+
 def _records_of(host: str, url: str, offset: int) -> Iterator[Record]:
     for number in range(RECORDS_PER_PAGE):
         keyword = _KEYWORDS[(offset + number * 13) % len(_KEYWORDS)]
         snippet = f"...{_PROSE[offset : offset + 140]} {keyword} {_PROSE[offset + 140 : offset + 280]}..."
         values = (host, url, keyword, 1 + number, snippet, "direct", "2026-01-18T09:30:00Z", 200)
-        yield Record(MATCH.name, (url, keyword), dict(zip(MATCH.names[: len(values)], values, strict=True)))
+        data: dict[str, Value] = {**dict(zip(MATCH.names[: len(values)], values, strict=True)), **_UNLINKED}
+        yield Record(MATCH.name, (url, keyword), data)
 
 
 async def _count(path: Path, job_id: UUID, rows: int) -> None:
