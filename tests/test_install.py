@@ -62,6 +62,17 @@ def assert_works(program: Path, home: Path, own: dict[str, str]) -> None:
     assert "Processing 1 domain" in estimate.stdout, estimate.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--help"], 0), (["-h"], 0), (["--remov"], 2), (["--remove", "all"], 2)]
+)
+def test_help_and_unknown_arguments_install_nothing(tmp_path: Path, arguments: list[str], code: int) -> None:
+    own = {**environment(tmp_path / "home"), "PREFIX": str(tmp_path / "prefix")}
+    done = run([str(ROOT / "scripts" / "install"), *arguments], tmp_path, own)
+    assert done.returncode == code
+    assert "Usage: scripts/install [--remove]" in (done.stderr if code else done.stdout)
+    assert not (tmp_path / "prefix").exists()
+
+
 def test_make_install_puts_it_on_the_path_and_can_be_undone(sources: Path, tmp_path: Path) -> None:
     own = environment(tmp_path / "home")
     done = run(["make", "install"], sources, own)

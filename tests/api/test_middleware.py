@@ -19,7 +19,7 @@ import orjson
 import pytest
 
 from gossamer.accounts.service import first_key
-from gossamer.api.docs_page import docs_page
+from gossamer.api.docs_page import KEYLESS, docs_page
 from gossamer.api.serve import listen
 from gossamer.clock import SystemClock
 from gossamer.db.schema import ready_database
@@ -115,6 +115,18 @@ def test_the_description_is_whole_and_needs_nobody_else(strict: Server) -> None:
                 if "4" <= status < "6" and not path.startswith("/firecrawl/"):
                     assert list(answer["content"]) == ["application/problem+json"], f"{verb} {path} {status}"
     assert spec["components"]["schemas"]["NewJob"]["example"]
+
+
+def test_the_page_names_what_needs_no_key_and_both_times_the_same(strict: Server) -> None:
+    with strict.stranger() as client:
+        page, spec = client.get("/docs").text, client.get("/openapi.json").json()
+        named = re.findall(r"Only (.*?) need none", page)
+        assert named == [KEYLESS] * 2
+        paths = re.findall(r"/[\w./]*", KEYLESS)
+        assert {"/", "/docs", "/openapi.json", "/api/health", "/api/ready"} <= set(paths)
+        for path in paths:
+            verb = "POST" if "post" in spec["paths"].get(path, {}) else "GET"
+            assert client.request(verb, path, json={}).status_code != 401, path
 
 
 def test_the_page_has_every_field_of_every_shape_once() -> None:

@@ -26,7 +26,7 @@ from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Reader
 from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.dialects import firecrawl, scrapingbee
-from gossamer.api.docs_page import POLICY, docs_page
+from gossamer.api.docs_page import KEYLESS, POLICY, docs_page
 from gossamer.api.error_codes import declared, only
 from gossamer.api.examples import OPERATIONS, SHAPES
 from gossamer.api.guarded import Guarded
@@ -35,9 +35,8 @@ from gossamer.api.problems import AWAY, Problem, install, problem, request_id
 from gossamer.api.vitals import Workers
 
 _ABOUT = (
-    "Visits web sites politely and cheaply and turns them into tables people can use. Every request but /api/health, "
-    "/api/ready and the signed links of files needs a key: 'Authorization: Bearer KEY'. Errors are RFC 9457 problems "
-    "with a code and a hint."
+    "Visits web sites politely and cheaply and turns them into tables people can use. Every request needs a key: "
+    f"'Authorization: Bearer KEY'. Only {KEYLESS} need none. Errors are RFC 9457 problems with a code and a hint."
 )
 router = APIRouter(tags=["server"], route_class=Guarded)
 _ROUTERS = (

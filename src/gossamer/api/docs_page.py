@@ -21,6 +21,7 @@ _LAST = ("sitemap jobs", "scrapersky", "command line", "as ScrapingBee", "as Fir
 _TITLES = {"as ScrapingBee": "Dialect: as ScrapingBee", "as Firecrawl": "Dialect: as Firecrawl"}
 _PROBLEM = "Problem"  # the schema of every error
 
+KEYLESS = "/, /docs, /openapi.json, /api/health, /api/ready, /v1/auth/login, /v1/auth/refresh and signed links of files"
 
 SCRIPT = """
 "use strict";
@@ -152,8 +153,8 @@ def introduction(url: str) -> str:
         for title, text, command in _STEPS
     )
     return (
-        "<h2>First steps</h2><p>Every request but <code>/api/health</code> needs a key, as "
-        "<code>Authorization: Bearer KEY</code>. The first start of the server shows one, and "
+        f"<h2>First steps</h2><p>Every request needs a key, as <code>Authorization: Bearer KEY</code>. Only {KEYLESS} "
+        "need none. The first start of the server shows one, and "
         "<code>gossamer system keys create NAME</code> makes more.</p>"
         f'<div id="box"><label>Your key: <input id="key" type="password" autocomplete="off" '
         'placeholder="gsk_..."></label> <button id="check" type="button">Check it</button>'
