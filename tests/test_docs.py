@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from functools import cache
+from html import unescape
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -231,6 +232,18 @@ def test_everything_an_explanation_names_is_there(page: Path) -> None:
         assert file, f"{page.name} names {place[0]}, and there is no such file or folder"
         if name:
             assert name in names_in(ast.parse(read(file))), f"{page.name} names {place[0]}, which is not in that file"
+
+
+@pytest.mark.parametrize("path", ["start/quickstart.md", "images/demo.svg"])
+def test_the_demo_is_shown_with_the_figures_it_has(path: str) -> None:
+    screen = (ROOT / "tests" / "golden" / "transcripts" / "demo.txt").read_text("utf-8")
+    (ending,) = re.findall(r"^Completed: .*", screen, re.MULTILINE)
+    shown = unescape(read(ROOT / "docs" / path)).replace("\xa0", " ")
+    assert re.sub(r"<[^>]+>", "", shown).count(ending) == 1
+
+
+def test_every_table_has_its_line_in_the_how_to() -> None:
+    assert first_cells(ROOT / "docs" / "howto" / "export-results.md").keys() >= {table.name for table in TABLES}
 
 
 def test_the_architecture_names_files_and_all_packages() -> None:
