@@ -15,7 +15,7 @@ import pytest
 from gossamer.api.questions import QUESTIONS
 from tests import warm
 from tests.api.conftest import Server, new_job, server
-from tests.stories.program import LONGEST, Terminal, Web, finish, quick_web
+from tests.stories.program import LONGEST, Terminal, Web, finish, quick_web, until
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server
 
@@ -228,6 +228,22 @@ def test_a_job_is_run_watched_paused_resumed_and_taken_home(slow: tuple[Server, 
     )
     assert laptop.type("job", "delete", job, "--yes").stdout.startswith("Deleted ")
     assert "were deleted on" in laptop.refused("job", "results", job)
+
+
+def test_ctrl_c_twice_in_quick_succession_pauses_and_leaves(slow: tuple[Server, Web], tmp_path: Path) -> None:
+    one, web = slow
+    laptop = Laptop(tmp_path, web)
+    laptop.log_in(one)
+    running = laptop.begin(*laptop.prospect("--top-pages", "24", "--max-pages-per-domain", "24", name="left"))
+    until(lambda: laptop.ask("job", "list", "--name", "left"))
+    job = laptop.ask("job", "list", "--name", "left")[0]["id"]
+    laptop.until(job, lambda status: status["pages"]["done"] >= 1)
+    running.send_signal(signal.SIGINT)
+    time.sleep(0.02)  # two of one kind that wait to be delivered would be one
+    running.send_signal(signal.SIGINT)
+    assert finish(running)[0] == 3
+    laptop.until(job, lambda status: status["state"] == "paused", 30)
+    laptop.type("job", "cancel", job)
 
 
 def _newest(laptop: Laptop) -> str:

@@ -244,9 +244,10 @@ class RemoteFollower:
         while True:
             now = await self._look()
             self._screen.show(now.job, now.progress, self._note(now))
-            if now.job.state in OVER or now.job.state is JobState.PAUSED or self._left.is_set():
+            wants_pause = self._interrupts > 0 and not asked  # also if both Ctrl-C came between two looks
+            if now.job.state in OVER or now.job.state is JobState.PAUSED or (self._left.is_set() and not wants_pause):
                 return now.job
-            if self._interrupts and not asked:
+            if wants_pause:
                 asked = True
                 with suppress(ClientError):  # it has just ended or been paused: the next look shows it
                     await self._home.pause(now.job)
