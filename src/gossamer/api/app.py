@@ -22,7 +22,6 @@ from gossamer.api import (
     streams,
     webhooks,
 )
-from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Reader
 from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.dialects import firecrawl, scrapingbee
@@ -32,6 +31,7 @@ from gossamer.api.examples import OPERATIONS, SHAPES
 from gossamer.api.guarded import Guarded
 from gossamer.api.middleware import RequestMiddleware
 from gossamer.api.problems import AWAY, Problem, install, problem, request_id
+from gossamer.api.views import JsonAnswer
 from gossamer.api.vitals import Workers
 
 _ABOUT = (

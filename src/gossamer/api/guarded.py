@@ -23,12 +23,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import Response
 
-from gossamer.api.answers import JsonAnswer
 from gossamer.api.bodies import Body, no_text
 from gossamer.api.caller import Caller, KeyAccess, Keyless, tenant_of
 from gossamer.api.dependencies import Parts
 from gossamer.api.problems import Limited
 from gossamer.api.stale_cache import StaleCache
+from gossamer.api.views import JsonAnswer
 from gossamer.errors import StorageAway, UserError
 from gossamer.store.accounts import NotTheirs
 

@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import HTTPConnection
 
 from gossamer.api import views
-from gossamer.api.answers import ShapedAnswer
 from gossamer.api.caller import Continuer, Reader, Spender, Submitter
 from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.error_codes import JOB, ONCE, ROOM, STEER, declared
 from gossamer.api.guarded import ReadAgain
 from gossamer.api.tenant import Tenant
+from gossamer.api.views import ShapedAnswer
 from gossamer.billing.estimating import EstimateInputs
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses

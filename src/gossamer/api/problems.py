@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from gossamer.api.answers import JsonAnswer
 from gossamer.api.error_codes import MEDIA, status_of
+from gossamer.api.views import JsonAnswer
 from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.exports.formats import FORMATS
 from gossamer.logging import get_logger

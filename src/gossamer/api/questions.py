@@ -13,11 +13,11 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from starlette.responses import Response
 
-from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Caller, KeyAccess
 from gossamer.api.dependencies import GivenParts
 from gossamer.api.error_codes import LADDER, declared
 from gossamer.api.guarded import Guarded
+from gossamer.api.views import JsonAnswer
 from gossamer.errors import UserError
 from gossamer.model.account import Right
 from gossamer.model.fields import Strict

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gossamer.api import views
-from gossamer.api.answers import JsonAnswer, ShapedAnswer
 from gossamer.api.caller import Reader, Spender
 from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.error_codes import ONCE, PAGES, ROOM, declared
@@ -20,6 +19,7 @@ from gossamer.api.guarded import ReadAgain
 from gossamer.api.jobs import IdempotencyKey, Limits
 from gossamer.api.problems import problem, request_id
 from gossamer.api.tenant import Tenant
+from gossamer.api.views import JsonAnswer, ShapedAnswer
 from gossamer.intake.addresses import MAX_ADDRESSES, AddressList, read_addresses
 from gossamer.intake.submit import check_key
 from gossamer.model.fields import Strict

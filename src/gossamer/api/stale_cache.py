@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import orjson
 from starlette.responses import Response
 
-from gossamer.api.answers import JsonAnswer
+from gossamer.api.views import JsonAnswer
 
 if TYPE_CHECKING:
     from gossamer.api.caller import Caller

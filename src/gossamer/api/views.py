@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+import orjson
 from pydantic import BaseModel, Field
+from starlette.responses import JSONResponse
 
 from gossamer.model.account import ApiKey, Right
 from gossamer.model.export import Export, ExportState
@@ -349,3 +351,26 @@ def day(one: UsageDay) -> DayView:
         credits=one.credits,
         provider_usd=one.micros / 1_000_000,
     )
+
+
+class JsonAnswer(JSONResponse):
+    """JSON response, encoded by orjson as everywhere else.
+
+    It derives from JSONResponse because the OpenAPI schema describes the fields only for that class.
+    """
+
+    def render(self, content: Any) -> bytes:
+        return orjson.dumps(content, default=str, option=orjson.OPT_NON_STR_KEYS)
+
+
+class ShapedAnswer(JsonAnswer):
+    """Response whose content has been validated already.
+
+    A second validation would take longer than everything else.
+    """
+
+    def __init__(self, shaped: BaseModel) -> None:
+        super().__init__(shaped)
+
+    def render(self, content: BaseModel) -> bytes:
+        return content.__pydantic_serializer__.to_json(content)

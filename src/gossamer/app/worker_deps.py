@@ -51,8 +51,7 @@ async def open_deps(
     from gossamer.fetch.deny_list import DenyList
     from gossamer.fetch.forward_proxy import ProxyLimits
     from gossamer.fetch.guard import Guard, parse_connect_to
-    from gossamer.fetch.http import HttpRung, read_trust
-    from gossamer.fetch.limits import capacity, raise_open_files
+    from gossamer.fetch.http import HttpRung, capacity, raise_open_files, read_trust
     from gossamer.fetch.providers import open_provider
     from gossamer.fetch.resolve import Resolver
 

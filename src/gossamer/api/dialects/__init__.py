@@ -10,9 +10,9 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gossamer.api.answers import JsonAnswer
 from gossamer.api.guarded import Guarded
 from gossamer.api.problems import answer_to
+from gossamer.api.views import JsonAnswer
 
 Shape = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Convert one of our problems into the error body of that product."""

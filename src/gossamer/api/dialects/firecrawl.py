@@ -14,7 +14,6 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Path, Query, Request
 from starlette.responses import Response
 
-from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Reader, Spender, Submitter
 from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.dialects import fire_shapes as shapes
@@ -23,6 +22,7 @@ from gossamer.api.dialects.fire_shapes import FORMATS, BatchBody, CrawlBody, Scr
 from gossamer.api.scrape import Wanted, problem_of, read_page
 from gossamer.api.sitemap_jobs import pages_of_sitemap
 from gossamer.api.tenant import Tenant
+from gossamer.api.views import JsonAnswer
 from gossamer.errors import UserError
 from gossamer.intake.addresses import AddressList, read_address, read_addresses
 from gossamer.intake.domain import BadEntry

@@ -15,13 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Caller, KeyAccess, Spends, tenant_of
 from gossamer.api.dependencies import GivenParts, Parts
 from gossamer.api.dialects import sentence, speaking
 from gossamer.api.problems import request_id
 from gossamer.api.scrape import Wanted, problem_of, read_page
 from gossamer.api.tenant import Tenant
+from gossamer.api.views import JsonAnswer
 from gossamer.errors import UserError
 from gossamer.intake.addresses import read_addresses
 from gossamer.model.account import Right

@@ -12,7 +12,7 @@ from pathlib import Path
 from gossamer import __version__
 from gossamer.app import database_url, log_path
 from gossamer.cli.doctor import CheckResult, fail, ok, warn
-from gossamer.fetch.limits import capacity
+from gossamer.fetch.http import capacity
 from gossamer.settings import Settings
 
 _NOT_BEFORE = datetime(2026, 1, 1, tzinfo=UTC)  # before the first version of this program
