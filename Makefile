@@ -44,22 +44,22 @@ unit:
 chaos:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
-	@.venv/bin/python -m tests.chaos --seeds $(or $(SEEDS),20) --first $(or $(FIRST),1)
+	@.venv/bin/python -m tests.warden .venv/bin/python -m tests.chaos --seeds $(or $(SEEDS),20) --first $(or $(FIRST),1)
 
 chaos-cluster:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
-	@.venv/bin/python -m tests.chaos --cluster --seeds $(or $(SEEDS),30) --first $(or $(FIRST),1)
+	@.venv/bin/python -m tests.warden .venv/bin/python -m tests.chaos --cluster --seeds $(or $(SEEDS),30) --first $(or $(FIRST),1)
 
 chaos-network:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
-	@.venv/bin/python -m tests.chaos --cuts
+	@.venv/bin/python -m tests.warden .venv/bin/python -m tests.chaos --cuts
 
 ledger:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
-	@.venv/bin/python -m tests.ledger --seeds $(or $(SEEDS),50) --first $(or $(FIRST),1)
+	@.venv/bin/python -m tests.warden .venv/bin/python -m tests.ledger --seeds $(or $(SEEDS),50) --first $(or $(FIRST),1)
 
 bench:
 	@scripts/venv requirements/dev.txt
