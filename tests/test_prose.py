@@ -23,8 +23,8 @@ EXPONENT = re.compile(r"\b\d(\.\d+)?e\+\d+s?\b")
 
 # What is left to make plain.
 DOCSTRINGS = 0
-TEXTS = 5
-COMMENTS = 10
+TEXTS = 4
+COMMENTS = 9
 HELP = 0
 DOCS = 4
 

@@ -299,7 +299,7 @@ async def test_the_first_key_is_printed_once(tmp_path: Path) -> None:
 def test_an_address_that_cannot_be_listened_on_has_its_own_next_step() -> None:
     with closing(listen("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(UserError, match="stop whoever listens there"):
+        with pytest.raises(UserError, match="stop the program that uses this one"):
             listen("127.0.0.1", port)
     with pytest.raises(UserError, match="an address of this machine"):
         listen("192.0.2.1", port)  # kept for documents: nobody's

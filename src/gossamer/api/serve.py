@@ -47,7 +47,7 @@ _AGAIN = 5.0  # and before another try after a failure
 
 _WAYS_OUT = {
     errno.EACCES: "Ports below 1024 are for the system: give a higher --port, and let a proxy listen in front of it.",
-    errno.EADDRINUSE: "Give another --port, or stop whoever listens there.",
+    errno.EADDRINUSE: "Give another --port, or stop the program that uses this one.",
     errno.EADDRNOTAVAIL: "Give an address of this machine with --host.",
 }
 

@@ -23,7 +23,7 @@ else:
     there = lazy_module("gossamer.cli.there")
 
 Work: TypeAlias = Callable[[Home], Coroutine[Any, Any, int | None]]
-"""What a command does with the data folder; its result is the exit code, None for 0."""
+"""The work of a command on the data folder; its result is the exit code, None for 0."""
 
 
 def run(work: Work, *, may_be_older: bool = False) -> None:

@@ -478,7 +478,7 @@ charges = Table(
     Column("rung", String(24), nullable=False),
     Column("provider", String(24), nullable=False),
     *_amounts(""),
-    Column("assumed", Boolean, nullable=False),  # nobody said what it cost: the worst price
+    Column("assumed", Boolean, nullable=False),  # the cost is unknown: booked at the worst price
     Column("day", String(10), nullable=False),
     Column("at", Instant, nullable=False),
     sqlite_with_rowid=False,
